@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,9 @@ class Case(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012
 
 
-def label_table(items: int = 2_000, judges: int = 50, labels: int = 3, per_item: int = 5, seed: int = 0) -> pd.DataFrame:
+def label_table(
+    items: int = 2_000, judges: int = 50, labels: int = 3, per_item: int = 5, seed: int = 0
+) -> pd.DataFrame:
     """Return answers with labels, by workers who are right from half of the time to nearly always."""
     rng = np.random.default_rng(seed)
     truth, right = rng.integers(labels, size=items), np.linspace(0.5, 0.95, judges)
@@ -130,11 +133,21 @@ def main() -> None:
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     print("| | crowd-kit, CPU ms | adjudge, CPU ms | times as fast |", "| --- | --: | --: | --: |", sep="\n")
-    for name, table, options in cases():
-        show(name, lambda library: getattr(library, name)(**options).fit_predict(table.copy()), (peer, ours))
+    for case in cases():
+        show(case.name, partial(aggregate, case), (peer, ours))
     table = label_table(items=500)
     for name in ("alpha_krippendorff", "consistency", "uncertainty"):
-        show(name, lambda module: getattr(module, name)(table), (peer_metrics, metrics))
+        show(name, partial(measure, name, table), (peer_metrics, metrics))
+
+
+def aggregate(case: Case, library: Any) -> object:
+    """Run the aggregator of a case."""
+    return getattr(library, case.name)(**case.options).fit_predict(case.table.copy())
+
+
+def measure(name: str, table: pd.DataFrame, library: Any) -> object:
+    """Compute a measure."""
+    return getattr(library, name)(table)
 
 
 def show(name: str, work: Callable[[Any], object], libraries: tuple[Any, Any]) -> None:

@@ -93,7 +93,9 @@ def main(arguments: list[str]) -> None:
         return
     files = (*LABELS, *OTHERS) if "--all" in arguments else LABELS
     results = {library: run(library, folder, files) for library in LIBRARIES}
-    counts = {library: Counter(test.split("::")[0] for test, ok in results[library].items() if ok) for library in results}
+    counts = {
+        library: Counter(test.split("::")[0] for test, ok in results[library].items() if ok) for library in results
+    }
     tests = Counter(test.split("::")[0] for test in results["adjudge"])
     print("| file | tests | crowd-kit | adjudge |", "| --- | --: | --: | --: |", sep="\n")
     for file, number in tests.items():

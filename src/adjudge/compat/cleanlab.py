@@ -111,7 +111,7 @@ def get_label_quality_multiannotator(
     columns: dict[str, Any] = {}
     consensus: Codes = np.empty(0, np.int64)
     for number, method in enumerate(methods):
-        label = fit.label.astype(np.int64)
+        label: Codes = fit.label.astype(np.int64)
         if method == "majority_vote":
             label = get_majority_vote_label(labels_multiannotator, pred_probs)
         agreement = (wide.code == label[:, None]).sum(axis=1) / given.sum(axis=1)
@@ -230,7 +230,9 @@ def _wide(labels: Any, pred_probs: Any) -> Wide:
         raise ArgumentValueError(f"{source} is a {type(labels).__name__}: give a pandas frame or a numpy array")
     values = labels.to_numpy(object) if is_frame else labels
     if values.ndim != 2 or not values.size:
-        raise DataValueError(f"the shape is {values.shape}, expected one row per example, one column per annotator", source)
+        raise DataValueError(
+            f"the shape is {values.shape}, expected one row per example, one column per annotator", source
+        )
     missing = is_missing(values)
     code = np.full(values.shape, -1, np.int32)
     for n, m in np.argwhere(~missing)[: 0 if values.dtype.kind in "iuf" else None]:

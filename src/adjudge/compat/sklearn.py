@@ -27,8 +27,13 @@ from adjudge.inference.predict import predict
 from adjudge.inference.result import Fit
 
 try:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+    from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+    from sklearn.utils.validation import (  # type: ignore[import-untyped]
+        check_consistent_length,
+        check_is_fitted,
+        column_or_1d,
+        validate_data,
+    )
 except ModuleNotFoundError as error:
     raise MissingExtra("scikit-learn", "adjudge.compat.sklearn") from error
 

@@ -29,7 +29,11 @@ def wide_judgments(code: Codes, labels: int, soft: Floats | None = None) -> Judg
     names = (pl.Series(name, np.arange(size)) for name, size in (("item", items), ("judge", judges)))
     scale = Scale(tuple(range(labels)))
     return from_codes(
-        item.astype(np.int32), judge, label, **dict(zip(("items", "judges"), names, strict=True)), scale=scale,
+        item.astype(np.int32),
+        judge,
+        label,
+        **dict(zip(("items", "judges"), names, strict=True)),
+        scale=scale,
         weight=weight,
     )
 

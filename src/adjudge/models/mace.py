@@ -164,16 +164,17 @@ def _pseudo_counts(counts: Floats, prior: Floats) -> Floats:
     """
     right = np.diagonal(counts, axis1=1, axis2=2)
     wrong = counts.sum(axis=1) - right
-    spam = wrong + right / 2
-    pseudo = prior + np.column_stack([spam.sum(axis=1), (right - spam + wrong).sum(axis=1), spam])
+
+    def update(share: Floats) -> Floats:  # of right labels that are spam (J, K)
+        known, spam = (right * (1 - share)).sum(axis=1), wrong + right * share
+        return np.asarray(prior + np.column_stack([spam.sum(axis=1), known, spam]))
+
+    pseudo = update(np.full(right.shape, 0.5))
     for _ in range(ROUNDS):
         states, labels = expected_chances(np.log(pseudo))
         chance = states[:, :1] * labels
-        spam = wrong + right * chance / (chance + states[:, 1:])
-        after = prior + np.column_stack([spam.sum(axis=1), np.maximum((right + wrong - spam).sum(axis=1), 0), spam])
-        change = np.abs(after / pseudo - 1).max()
-        pseudo = after
-        if change < CALM:
+        before, pseudo = pseudo, update(chance / (chance + states[:, 1:]))
+        if np.abs(pseudo / before - 1).max() < CALM:
             break
     return pseudo
 
@@ -184,8 +185,9 @@ def _divergence(pseudo: Floats, prior: Floats) -> Floats:
 
     total = pseudo.sum(axis=1)
     log_norm = gammaln(total) - gammaln(pseudo).sum(axis=1) - gammaln(prior.sum()) + gammaln(prior).sum()
-    drift: Floats = ((pseudo - prior) * (digamma(pseudo) - digamma(total)[:, None])).sum(axis=1)
-    return log_norm + drift
+    drift = ((pseudo - prior) * (digamma(pseudo) - digamma(total)[:, None])).sum(axis=1)
+    divergence: Floats = log_norm + drift
+    return divergence
 
 
 MODELS = (

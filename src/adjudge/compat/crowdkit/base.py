@@ -45,10 +45,12 @@ class Answers(NamedTuple):
 
         The shares of a task whose weights sum to zero are equal.
         """
-        I, K = len(self.tasks), len(self.labels)
-        votes = np.bincount(self.task * K + self.label, weight[self.worker], I * K).reshape(I, K)
+        shape = len(self.tasks), len(self.labels)
+        cell = self.task * shape[1] + self.label
+        votes = np.bincount(cell, weight[self.worker], shape[0] * shape[1]).reshape(shape)
         total = votes.sum(axis=1, keepdims=True)
-        return np.divide(votes, total, out=np.full((I, K), 1 / K), where=total != 0)
+        shares: Floats = np.divide(votes, total, out=np.full(shape, 1 / shape[1]), where=total != 0)
+        return shares
 
     def accuracy(self, label: Codes) -> Floats:
         """Return the share of each worker's answers (J) that are the label of their task (I)."""

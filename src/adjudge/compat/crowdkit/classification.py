@@ -99,7 +99,7 @@ class DawidSkene(_Aggregator):
         initial_error: pd.DataFrame | None = None,
     ) -> Self:
         """Fit the model; ``true_labels`` is indexed by task, ``initial_error`` by worker and label."""
-        self._initial_error = None if self.initial_error_strategy is None else initial_error
+        self._initial_error: Any = None if self.initial_error_strategy is None else initial_error
         return super().fit(data, true_labels)
 
     def _infer(self, model: Model, answers: Answers, gold: Codes | None) -> Fit:
@@ -143,7 +143,8 @@ class DawidSkene(_Aggregator):
             _refuse_partial(answers, initial)
         index = pd.MultiIndex.from_product([answers.workers, answers.labels])
         table = initial.reindex(index=index, columns=answers.labels).fillna(0.0).to_numpy(float)  # (J * K, Z)
-        return table.reshape(len(answers.workers), len(answers.labels), -1).transpose(0, 2, 1)
+        counts: Floats = table.reshape(len(answers.workers), len(answers.labels), -1).transpose(0, 2, 1)
+        return counts
 
 
 class OneCoinDawidSkene(DawidSkene):
@@ -171,8 +172,10 @@ class GLAD(_Aggregator):
     """
 
     model = "glad"
+    priors_: pd.Series
     alphas_: pd.Series
     betas_: pd.Series
+    loss_history_: list[float]
 
     def __init__(
         self,

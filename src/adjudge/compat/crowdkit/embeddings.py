@@ -42,7 +42,8 @@ class Embedded(NamedTuple):
 
     def squared_distances(self, mean: Floats) -> Floats:
         """Return the squared Euclidean distance of each answer from the mean of its task (N)."""
-        return np.square(self.embedding - mean[self.task]).sum(axis=1)
+        distance: Floats = np.square(self.embedding - mean[self.task]).sum(axis=1)
+        return distance
 
 
 def embed(data: pd.DataFrame) -> Embedded:
@@ -255,7 +256,7 @@ class HRRASA(RASA):
             self.ranks_ = pd.concat([self.ranks_, alone[["task", "output"]].assign(rank=np.nan)])
 
     def _local_reliability(self, embedded: Embedded, outputs: list[Any]) -> Floats:
-        """Return the local reliability of every answer (N); the first of a worker's answers to a task stands for all."""
+        """Return the local reliability of every answer (N); a worker's first answer to a task stands for the others."""
         local = np.empty(len(outputs))
         order = np.argsort(embedded.task, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(embedded.task))[:-1]) if order.size else ():
@@ -305,7 +306,8 @@ def _grams(words: list[str]) -> Counter[tuple[str, ...]]:
 def _nearness(squared_distance: Floats, first: Floats, second: Floats) -> Floats:
     """Return exp(-|e - e'|^2 / (|e|^2 |e'|^2)) of each two rows (N)."""
     norms = np.square(first).sum(axis=1) * np.square(second).sum(axis=1)
-    return np.exp(-np.divide(squared_distance, norms, out=np.full_like(norms, np.inf), where=norms > 0))
+    nearness: Floats = np.exp(-np.divide(squared_distance, norms, out=np.full_like(norms, np.inf), where=norms > 0))
+    return nearness
 
 
 def _closest(data: pd.DataFrame, embedded: Embedded, distance: Floats) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -327,6 +329,8 @@ def _sums(code: Codes, values: Floats, size: int) -> Floats:
     return total
 
 
-def _interleave(task: tuple[Codes, pd.Index], worker: tuple[Codes, pd.Index]) -> tuple[Codes, Codes, pd.Index, pd.Index]:
+def _interleave(
+    task: tuple[Codes, pd.Index], worker: tuple[Codes, pd.Index]
+) -> tuple[Codes, Codes, pd.Index, pd.Index]:
     """Return the codes of tasks and workers, and then their names."""
     return task[0], worker[0], task[1], worker[1]

@@ -30,7 +30,8 @@ class Patterns(NamedTuple):
 
     def image(self, chosen: Flags) -> Flags:
         """Return the pixels of chosen patterns (P) as an image."""
-        return chosen[self.pattern].reshape(self.shape)
+        pixels: Flags = chosen[self.pattern].reshape(self.shape)
+        return pixels
 
 
 def patterns(segmentations: list[Any], task: object) -> Patterns:

@@ -59,9 +59,9 @@ def consistency(
     aggregator = MajorityVote() if aggregator is None else aggregator
     consensus = aggregator.fit_predict(answers)
     table = encode(answers)
-    logs = np.log(_right_or_wrong(table, _skills(table, workers_skills, aggregator)))  # (N, K)
-    total = np.column_stack([np.bincount(table.task, log, len(table.tasks)) for log in logs.T])
-    with np.errstate(invalid="ignore"):  # no label is possible: 0, as in crowd-kit
+    chances = _right_or_wrong(table, _skills(table, workers_skills, aggregator))  # (N, K)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where no label is possible: 0, as in crowd-kit
+        total = np.column_stack([np.bincount(table.task, log, len(table.tasks)) for log in np.log(chances).T])
         chance = np.exp(total - total.max(axis=1, keepdims=True))
         chance = np.nan_to_num(chance / chance.sum(axis=1, keepdims=True))
     position = table.labels.get_indexer(pd.Index(consensus.reindex(table.tasks)))
@@ -118,9 +118,7 @@ def uncertainty(
     return float(values.mean()) if aggregate else values
 
 
-def alpha_krippendorff(
-    answers: pd.DataFrame, distance: Callable[[Hashable, Hashable], float] | None = None
-) -> float:
+def alpha_krippendorff(answers: pd.DataFrame, distance: Callable[[Hashable, Hashable], float] | None = None) -> float:
     """Return Krippendorff's alpha: 1 is perfect agreement, 0 is what chance gives.
 
     Parameters
@@ -234,5 +232,4 @@ def _right_or_wrong(table: Answers, skill: Floats) -> Any:
     """Return p(answer | truth) of every answer and label (N, K): the skill, or an equal share of the rest."""
     K = len(table.labels)
     right = skill[table.worker][:, None]
-    with np.errstate(divide="ignore"):
-        return np.where(np.arange(K) == table.label[:, None], right, (1 - right) / max(K - 1, 1))
+    return np.where(np.arange(K) == table.label[:, None], right, (1 - right) / max(K - 1, 1))

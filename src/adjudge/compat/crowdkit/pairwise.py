@@ -113,14 +113,14 @@ class NoisyBradleyTerry:
             return self
         comparisons = compare(data)
         worker, workers = codes(data["worker"])
-        I, J = len(comparisons.items), len(workers)
-        start = np.concatenate([np.zeros(I + 1 + J), np.ones(J)])
+        items, J = len(comparisons.items), len(workers)
+        start = np.concatenate([np.zeros(1 + items + J), np.ones(J)])
         end = start
         if self.n_iter > 0:
             options = {"maxiter": self.n_iter, "ftol": self.tol}
             arguments = (comparisons, worker, J, self.regularization_ratio)
             end = minimize(noisy_loss, start, arguments, "L-BFGS-B", jac=True, options=options).x
-        theta, bias, skill = np.split(end[1:], [I, I + J])
+        theta, bias, skill = np.split(end[1:], [items, items + J])
         self.scores_ = pd.Series(expit(theta), comparisons.items.rename("label"), name="agg_score")
         self.biases_ = pd.Series(expit(bias), workers.rename("worker"), name="bias")
         self.skills_ = pd.Series(expit(skill), workers.rename("worker"), name="skill")
@@ -131,9 +131,7 @@ class NoisyBradleyTerry:
         return self.fit(data).scores_
 
 
-def noisy_loss(
-    x: Floats, comparisons: Comparisons, worker: Codes, workers: int, ratio: float
-) -> tuple[float, Floats]:
+def noisy_loss(x: Floats, comparisons: Comparisons, worker: Codes, workers: int, ratio: float) -> tuple[float, Floats]:
     """Return the negative log posterior of noisy Bradley-Terry and its gradient.
 
     ``x`` (1 + I + 2 J) has the log worth of the virtual item and of all items, and the log odds of biases and skills.

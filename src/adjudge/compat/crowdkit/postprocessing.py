@@ -42,7 +42,7 @@ def entropy_threshold(
     frequent = answers[times >= min_answers]
     if not len(frequent):
         return answers.copy(deep=False)
-    entropy = uncertainty(frequent, workers_skills, compute_by="worker", aggregate=False)
+    entropy: pd.Series = uncertainty(frequent, workers_skills, compute_by="worker", aggregate=False)
     removed = entropy.index[entropy <= np.percentile(entropy, percentile)]
     kept = answers[~answers["worker"].isin(removed)]
     if len(kept) <= len(answers) // 2:
