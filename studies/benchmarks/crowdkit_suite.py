@@ -98,10 +98,12 @@ def main(arguments: list[str]) -> None:
     }
     tests = Counter(test.split("::")[0] for test in results["adjudge"])
     print("| file | tests | crowd-kit | adjudge |", "| --- | --: | --: | --: |", sep="\n")
-    for file, number in tests.items():
-        print(f"| `{Path(file).name}` | {number} | {counts['crowd-kit'][file]} | {counts['adjudge'][file]} |")
-    totals = " | ".join(str(counts[library].total()) for library in LIBRARIES)
-    print(f"| all | {tests.total()} | {totals} |")
+    columns = (tests, *(counts[library] for library in LIBRARIES))
+    for number, file in enumerate(tests, 1):
+        print(f"| `{Path(file).name}` |", *(f"{column[file]} |" for column in columns))
+        if number == len(LABELS):
+            above = list(tests)[:number]
+            print("| labels and filters |", *(f"{sum(column[name] for name in above)} |" for column in columns))
     print("", *(f"- {test}" for test, ok in results["adjudge"].items() if not ok), sep="\n")
 
 
