@@ -38,6 +38,7 @@ OTHERS = (
     "aggregation/test_text_aggregation.py",
     "metrics/test_metrics.py",
 )
+ROOT = Path(__file__).parents[2]
 LIBRARIES = ("crowd-kit", "adjudge")
 
 
@@ -74,14 +75,19 @@ def put_adjudge_in_place() -> None:
 def run(library: str, folder: Path, files: tuple[str, ...]) -> dict[str, bool]:
     """Return which tests pass with a library, in a process of its own."""
     command = [sys.executable, "-m", __spec__.name, str(folder), "--library", library, *files]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    lines = done.stdout.splitlines()
     passed: dict[str, bool] = json.loads(lines[-1])
     return passed
 
 
 def main(arguments: list[str]) -> None:
     """Run the tests, or with ``--library`` one library in this process."""
-    folder = Path(arguments[0]).resolve()
+    folder = Path(arguments[0] if arguments else "").resolve()
+    if not arguments or not (folder / "tests").is_dir():
+        sys.exit(f"usage: python -m {__spec__.name} FOLDER [--all], where FOLDER is a copy of crowd-kit's repository")
     if "--library" in arguments:
         library, *files = arguments[2:]
         if library == "adjudge":

@@ -11,10 +11,10 @@ from adjudge.errors import InputError
 TABLE = pd.DataFrame({"task": ["b", "a", "b"], "worker": ["y", "x", "x"], "label": [10, 9, 9]})
 
 
-def test_names_are_sorted_and_codes_point_to_them():
-    """Tasks, workers and labels are in order; the codes give the table back."""
+def test_names_are_in_order_and_codes_point_to_them():
+    """Workers and labels are sorted, and tasks as they occur; the codes give the table back."""
     answers = encode(TABLE)
-    assert (list(answers.tasks), list(answers.workers), list(answers.labels)) == (["a", "b"], ["x", "y"], [9, 10])
+    assert (list(answers.tasks), list(answers.workers), list(answers.labels)) == (["b", "a"], ["x", "y"], [9, 10])
     assert answers.labels.take(answers.label).tolist() == [10, 9, 9]
     assert len(answers.judgments) == 3
 
@@ -43,7 +43,7 @@ def test_true_labels_extend_the_scale():
     truth = pd.Series({"a": 11, "z": 9})
     answers = encode(TABLE, truth)
     assert list(answers.labels) == [9, 10, 11]
-    assert gold_codes(answers, truth).tolist() == [2, -1]
+    assert gold_codes(answers, truth).tolist() == [-1, 2]
     assert DawidSkene().fit_predict(TABLE, truth)["a"] == 11
 
 

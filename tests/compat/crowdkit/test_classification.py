@@ -234,7 +234,7 @@ def test_an_empty_table_has_no_labels(name):
 def test_no_step_still_labels_every_task(name):
     """n_iter=0 gives the labels of the start."""
     table, truth = crowd()
-    assert (getattr(crowdkit, name)(n_iter=0).fit_predict(table) == truth).mean() > 0.8
+    assert (getattr(crowdkit, name)(n_iter=0).fit_predict(table).sort_index() == truth).mean() > 0.8
 
 
 def test_scores_are_shares_of_the_weight():
@@ -243,7 +243,7 @@ def test_scores_are_shares_of_the_weight():
     ours = crowdkit.MMSR()
     scores = ours.fit_predict_score(table)
     votes = table.assign(weight=table["worker"].map(ours.skills_)).pivot_table("weight", "task", "label", "sum")
-    np.testing.assert_allclose(scores, votes.fillna(0).div(votes.sum(axis=1), axis=0))
+    np.testing.assert_allclose(scores.sort_index(), votes.fillna(0).div(votes.sum(axis=1), axis=0))
     assert scores is ours.scores_
 
 

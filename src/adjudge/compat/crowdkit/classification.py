@@ -25,6 +25,7 @@ from adjudge.compat.crowdkit.base import (
 )
 from adjudge.compat.crowdkit.votes import MajorityVote
 from adjudge.compat.value_errors import ArgumentValueError, DataValueError
+from adjudge.data.judgments import Judgments
 from adjudge.errors import quote, quoted
 from adjudge.inference.components import EQUAL, SOFT, by_vote_shares
 from adjudge.inference.infer import infer, parallel_blocks
@@ -55,17 +56,18 @@ class _Aggregator(BaseClassificationAggregator):
             self._set_empty()
             return self
         answers = encode(data, true_labels)
-        fit = self._infer(model_named(self.model), answers, gold_codes(answers, true_labels))
+        gold = gold_codes(answers, true_labels)
+        fit = self._infer(model_named(self.model), answers, answers.judgments, gold)
         self._set_labels(answers, fit.posterior, fit.label)
         self._set_fit(answers, fit)
         return self
 
-    def _infer(self, model: Model, answers: Answers, gold: Codes | None) -> Fit:
+    def _infer(self, model: Model, answers: Answers, judgments: Judgments, gold: Codes | None) -> Fit:
         """Return the fit of a model after ``n_iter`` passes at most."""
         if self.n_iter <= 1 and model.rounds is None:
             model = replace(model, rounds=0)
         options = Options(ties="first", tolerance=max(self.tol, 0.0), iterations=max(self.n_iter - 1, 1))
-        return infer(model, answers.judgments, gold, options)
+        return infer(model, judgments, gold, options)
 
     def _set_fit(self, answers: Answers, fit: Fit) -> None:
         """Set the attributes of the model."""
@@ -102,15 +104,14 @@ class DawidSkene(_Aggregator):
         self._initial_error: Any = None if self.initial_error_strategy is None else initial_error
         return super().fit(data, true_labels)
 
-    def _infer(self, model: Model, answers: Answers, gold: Codes | None) -> Fit:
+    def _infer(self, model: Model, answers: Answers, judgments: Judgments, gold: Codes | None) -> Fit:
         """Return the fit, which starts at the initial errors if there are any, with params that follow from it."""
-        judgments = answers.judgments
         if self._initial_error is not None:
             counts, blocks = self._initial_counts(answers), len(parallel_blocks(judgments.block()))
             model = _starting_from(model, counts / blocks, self.initial_error_strategy == "assign")
         if self.n_iter <= 0:
-            return super()._infer(replace(model, assignment=replace(SOFT, posterior=shares)), answers, gold)
-        fit = super()._infer(model, answers, gold)
+            return super()._infer(replace(model, assignment=replace(SOFT, posterior=shares)), answers, judgments, gold)
+        fit = super()._infer(model, answers, judgments, gold)
         return replace(fit, params=model.estimate(count(judgments.block(gold), fit.posterior), fit.params))
 
     def _set_empty(self) -> None:
@@ -234,10 +235,10 @@ class MACE(_Aggregator):
         self.smoothing, self.default_noise = smoothing, default_noise
         self.random_state, self.verbose = random_state, verbose
 
-    def _infer(self, model: Model, answers: Answers, gold: Codes | None) -> Fit:
+    def _infer(self, model: Model, answers: Answers, judgments: Judgments, gold: Codes | None) -> Fit:
         """Return the fit of the variant."""
         model = replace(model, prevalence=EQUAL) if self.method == "em" else variational(self.alpha, self.beta)
-        return super()._infer(model, answers, gold)
+        return super()._infer(model, answers, judgments, gold)
 
     def _set_fit(self, answers: Answers, fit: Fit) -> None:
         """Set how often each worker spams, and with which labels."""
@@ -264,11 +265,11 @@ class KOS(_Aggregator):
         super().__init__(n_iter)
         self.random_state = random_state
 
-    def _infer(self, model: Model, answers: Answers, gold: Codes | None) -> Fit:
+    def _infer(self, model: Model, answers: Answers, judgments: Judgments, gold: Codes | None) -> Fit:
         """Return the fit; refuse any number of labels but two."""
         if len(answers.labels) != 2:
             raise DataValueError(f"KOS takes two labels, and there are {len(answers.labels)}: {quoted(answers.labels)}")
-        return super()._infer(replace(model, rounds=min(self.n_iter, model.rounds or 0)), answers, gold)
+        return super()._infer(replace(model, rounds=min(self.n_iter, model.rounds or 0)), answers, judgments, gold)
 
     def _set_empty(self) -> None:
         """Set the results of a table without answers."""
