@@ -4,8 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.optimize import minimize
+from scipy.special import digamma
 
 import adjudge
+from adjudge.inference.infer import infer
+from adjudge.inference.options import Options
 from adjudge.models import mace
 
 
@@ -63,3 +66,35 @@ def test_spammers_are_found():
     assert (judges["p_spam"][5:] < 0.2).all()
     names = {f"i{i}": "abc"[z] for i, z in enumerate(truth)}
     assert np.mean([names[i] == k for i, k in zip(fit.labels["item"], fit.labels["label"], strict=True)]) > 0.97
+
+
+def answers():
+    """Return judgments of twelve judges, of whom four spam."""
+    crowd = adjudge.simulate("carpenter", seed=4, topics=1, items=80, judges=12, judgments=400, gold=1)
+    return crowd.judgments
+
+
+def test_the_lower_bound_never_falls():
+    """Plain steps of variational Bayes raise the evidence lower bound."""
+    fit = infer(mace.variational(), answers(), None, Options(accelerate=False, tolerance=1e-12, iterations=200))
+    assert (np.diff(fit.evidence) > -1e-8 * abs(fit.evidence[-1])).all()
+
+
+def test_variational_bayes_ends_at_a_fixed_point():
+    """Judgment by judgment: q(truth, spam) follows from the pseudo-counts, and they from it."""
+    judgments, alpha, beta = answers(), 0.7, 1.5
+    fit = infer(mace.variational(alpha, beta), judgments, None, Options(tolerance=1e-14))
+    pseudo, item = np.exp(fit.params.skill), judgments.item()
+    states = np.exp(digamma(pseudo[:, :2]) - digamma(pseudo[:, :2].sum(axis=1, keepdims=True)))
+    labels = np.exp(digamma(pseudo[:, 2:]) - digamma(pseudo[:, 2:].sum(axis=1, keepdims=True)))
+    expected = np.tile([alpha, beta, 10.0, 10.0], (len(pseudo), 1))
+    posterior = np.ones((len(judgments.items), 2)) / 2
+    for i, j, k in zip(item, judgments.judge, judgments.label, strict=True):
+        posterior[i] *= states[j, 0] * labels[j, k] + states[j, 1] * (np.arange(2) == k)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fit.posterior, posterior, atol=1e-9)
+    for i, j, k in zip(item, judgments.judge, judgments.label, strict=True):
+        spam = states[j, 0] * labels[j, k]
+        knows = posterior[i, k] * states[j, 1] / (spam + states[j, 1])
+        expected[j] += [1 - knows, knows, *((np.arange(2) == k) * (1 - knows))]
+    np.testing.assert_allclose(pseudo, expected, rtol=1e-5)

@@ -8,6 +8,7 @@ The paper estimates s and xi by EM over whether each single label was spam; give
 has a closed form up to one root, which is used instead (see ``knowing``). Its restarts from random points are one start
 at the vote, and its smoothing (a hundredth of a label spread over all) keeps probabilities above zero. The paper takes
 all truths to be equally common; where they are not this costs accuracy, so their prevalence is learned here.
+``variational`` is the paper's variational Bayes, with equally common truths.
 
 >>> import adjudge
 >>> adjudge.fit(adjudge.dataset("anesthesia"), "mace").judges.columns[3:5]
@@ -19,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.inference.components import LEARNED, SOFT, Confusion, JudgeParams
+from adjudge.inference.components import EQUAL, LEARNED, SOFT, Confusion, JudgeParams
 from adjudge.inference.model import Model
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Tally
@@ -92,6 +93,101 @@ def _mixed(skill: Floats) -> Floats:
     chance /= chance.sum(axis=1, keepdims=True)
     mixed: Floats = chance[:, :1, None] * np.eye(skill.shape[1] - 1) + chance[:, None, 1:]
     return mixed
+
+
+STRATEGY = 10.0  # pseudo-counts of each label in the prior of xi
+ROUNDS = 500  # of the inner loop at most
+CALM = 1e-12  # the largest change of a pseudo-count, beside its size, that ends it
+
+
+def variational(alpha: float = 0.5, beta: float = 0.5) -> Model:
+    """Return MACE by variational Bayes: s_j is Beta(alpha, beta), and xi_j is Dirichlet(10, ..., 10).
+
+    The approximation is q(truth, spam) q(s) q(xi) (section 3.2 of the paper). The skill of a judge is the logs of the
+    pseudo-counts of q(s) and q(xi): spams, knows, and each label (J, 2 + K). The E-step takes exp E log s for s, and
+    exp E log xi for xi; the objective is the evidence lower bound.
+    """
+
+    def prior(K: int) -> Floats:
+        return np.concatenate([[alpha, beta], np.full(K, STRATEGY)])
+
+    def estimate(tally: Tally, start: Params) -> JudgeParams:
+        J, K = tally.label.shape[0], tally.label.shape[2]
+        counts = np.concatenate([tally.label, tally.label.sum(axis=0)[None] / J])
+        pseudo = _pseudo_counts(counts, prior(K))  # (J + 1, 2 + K)
+        know, spam = pseudo[:, 1] / pseudo[:, :2].sum(axis=1), pseudo[:, 2:] / pseudo[:, 2:].sum(axis=1, keepdims=True)
+        rows = know[:, None, None] * np.eye(K) + ((1 - know)[:, None] * spam)[:, None]
+        skill = np.log(pseudo)
+        return JudgeParams(rows[:-1], rows[-1], skill[:-1], skill[-1])
+
+    def rows(params: Params) -> Floats:
+        if not params.skill.size:
+            return params.confusion
+        states, labels = expected_chances(params.skill)
+        mixed: Floats = states[:, 1, None, None] * np.eye(labels.shape[1]) + (states[:, :1] * labels)[:, None]
+        return mixed
+
+    def divergence(params: Params) -> float:
+        if not params.skill.size:
+            return 0.0
+        pseudo, before = np.exp(params.skill), prior(params.skill.shape[1] - 2)
+        parts = (_divergence(pseudo[:, each], before[each]) for each in (slice(0, 2), slice(2, None)))
+        return -float(sum(part.sum() for part in parts))
+
+    return Model(
+        "mace",
+        "a judge knows the truth or spams, with a distribution of labels of their own, by variational Bayes",
+        "Hovy et al. 2013",
+        prevalence=EQUAL,
+        confusion=Confusion(estimate, rows, divergence),
+        assignment=SOFT,
+    )
+
+
+def expected_chances(skill: Floats) -> tuple[Floats, Floats]:
+    """Return exp E log of (spams, knows) (J, 2) and of the labels of spam (J, K) under q."""
+    from scipy.special import digamma  # imported here because it takes long to load
+
+    pseudo = np.exp(skill)
+    states, labels = pseudo[:, :2], pseudo[:, 2:]
+    return (
+        np.exp(digamma(states) - digamma(states.sum(axis=1, keepdims=True))),
+        np.exp(digamma(labels) - digamma(labels.sum(axis=1, keepdims=True))),
+    )
+
+
+def _pseudo_counts(counts: Floats, prior: Floats) -> Floats:
+    """Return the pseudo-counts of q(s) and q(xi) (J, 2 + K) that fit the labels by truth (J, K, K).
+
+    A wrong label is spam; a right one is spam with probability u / (u + d), where u = exp E log s xi and d is the
+    exp E log of knowing. This and the pseudo-counts are computed in turn until nothing changes.
+    """
+    right = np.diagonal(counts, axis1=1, axis2=2)
+    wrong = counts.sum(axis=1) - right
+
+    def update(share: Floats) -> Floats:  # of right labels that are spam (J, K)
+        known, spam = (right * (1 - share)).sum(axis=1), wrong + right * share
+        return np.asarray(prior + np.column_stack([spam.sum(axis=1), known, spam]))
+
+    pseudo = update(np.full(right.shape, 0.5))
+    for _ in range(ROUNDS):
+        states, labels = expected_chances(np.log(pseudo))
+        chance = states[:, :1] * labels
+        before, pseudo = pseudo, update(chance / (chance + states[:, 1:]))
+        if np.abs(pseudo / before - 1).max() < CALM:
+            break
+    return pseudo
+
+
+def _divergence(pseudo: Floats, prior: Floats) -> Floats:
+    """Return the Kullback-Leibler divergence of Dirichlet(pseudo) from Dirichlet(prior) (J)."""
+    from scipy.special import digamma, gammaln
+
+    total = pseudo.sum(axis=1)
+    log_norm = gammaln(total) - gammaln(pseudo).sum(axis=1) - gammaln(prior.sum()) + gammaln(prior).sum()
+    drift = ((pseudo - prior) * (digamma(pseudo) - digamma(total)[:, None])).sum(axis=1)
+    divergence: Floats = log_norm + drift
+    return divergence
 
 
 MODELS = (
