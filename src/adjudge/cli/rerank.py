@@ -293,10 +293,12 @@ def _show(trained: Trained) -> None:
 
     ranker, skipped = trained.ranker, trained.ranker.groups_without_pairs_
     print(f"learned from {ranker.pairs_:,} pairs of {trained.topics - skipped:,} topics")
-    if hasattr(ranker, "coef_"):
+    if hasattr(ranker, "coef_") and ranker.coef_.any():
+        title = "Features with the largest weights, in their own units"
+        title += " (linear part)" if getattr(ranker, "trees_", ()) else ""
         order = abs(ranker.coef_).argsort()[::-1][:FEATURES]
         rows = [(str(ranker.feature_names_in_[f]), float(ranker.coef_[f])) for f in order]
-        console().print(table("Features with the largest weights, in their own units", ("feature", "weight"), rows))
+        console().print(table(title, ("feature", "weight"), rows))
         if trained.unchanging:
             constant, total = len(trained.unchanging), ranker.n_features_in_
             names = quoted(trained.unchanging)
