@@ -151,5 +151,5 @@ def test_candidates_are_described():
     linear = [Candidate("pairs", RankSVM(2.0**e)) for e in (-3, -9)]
     assert str(Blend((linear[0],), (1.0,))) == str(linear[0])
     assert str(Blend((*linear, trees), (0.25, 0.25, 0.5))) == (
-        "the average of 2 RankSVM (c 2^-9 to 2^-3) and 1 LambdaMART, learning from pairs and margin"
+        "the average of 2 RankSVM (c 2^-9 to 2^-3) and 1 LambdaMART, learning from pairs, margin"
     )

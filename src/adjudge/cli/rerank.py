@@ -160,8 +160,9 @@ def train(
 
     The ranker learns from pairs of documents of the same topic. A topic whose documents all have the same label is
     skipped. How it learns, its cost of slack, and whether it is linear or has trees, is chosen inside folds by topic,
-    unless options say it. MRR, MAP and P@1 are of topics that neither the ranker nor the choice has learned from,
-    against the labels that are learned from; they need at least two topics.
+    unless options say it: all settings that are about as good as the best are averaged. MRR, MAP and P@1 are of topics
+    that neither the ranker nor the choice has learned from, against the labels that are learned from; they need at
+    least two topics.
 
     A ranker whose MAP is not above that of the first stage is not saved, and the exit status is 1; --force saves it.
 

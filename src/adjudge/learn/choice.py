@@ -83,7 +83,7 @@ class Blend(NamedTuple):
             costs = sorted({ranker.c for ranker in rankers if getattr(ranker, "c", None) is not None})
             span = f" (c {_plain(costs[0])} to {_plain(costs[-1])})" if len(costs) > 1 else ""
             parts.append(f"{len(family)} {type(rankers[0]).__name__}{span}")
-        ways = " and ".join(dict.fromkeys(member.learn for member in self.members))
+        ways = ", ".join(dict.fromkeys(member.learn for member in self.members))
         return f"the average of {' and '.join(parts)}, learning from {ways}"
 
 

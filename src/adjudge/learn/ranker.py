@@ -1,8 +1,8 @@
 """The base class of rankers, and saved rankers.
 
 A saved ranker is a folder with ``ranker.json`` and ``ranker.npz``, and with trees also ``trees.txt`` (an average has
-``trees-1.txt``, ``trees-2.txt`` and so on): open formats, no pickle. The files carry the number of their format. Earlier
-formats are read; a newer one is refused.
+``trees-1.txt``, ``trees-2.txt`` and so on): open formats, no pickle. The files carry the number of their format.
+Earlier formats are read; a newer one is refused.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def _read_files(path: Path, name: str) -> tuple[dict[str, Any], dict[str, bytes]
     checksum = about.pop("checksum", None)  # early files have none
     if checksum is not None and checksum != zlib.crc32(_text(about)):
         raise ValueError(f"{ABOUT} was changed after it was saved")
-    names = (ARRAYS, TREES) if KINDS[ranker].trees else (ARRAYS,)
+    names: tuple[str, ...] = (ARRAYS, TREES) if KINDS[ranker].trees else (ARRAYS,)
     if KINDS[ranker].average:
         names = (ARRAYS, *(_numbered(n) for n in range(len(about["checksums"]) - 1)))
     return about, {file: _content(path / file, about["checksums"][file]) for file in names}

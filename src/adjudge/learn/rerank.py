@@ -131,8 +131,9 @@ def train(
 ) -> Trained:
     """Train a ranker on features of documents, from what a crowd judged.
 
-    What is not given is chosen inside folds by topic: how to learn, and a linear ranker with its c or trees. The
-    ranker is then compared with the first stage on topics that neither it nor the choice has learned from.
+    What is not given is chosen inside folds by topic: how to learn, and linear rankers with their c, trees, or both.
+    All that are about as good as the best are averaged (see ``adjudge.learn.choice``). The ranker is then compared with
+    the first stage on topics that neither it nor the choice has learned from.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def train(
         ``adjudge.weights`` returns them; or grades, as qrels or a table of (topic, item, label).
     learn
         How to learn from a fit: "pairs", "margin", "entropy" or "label" (see ``adjudge.learn.training_set``). By
-        default one of "pairs", "margin" and "label" is chosen; for weights, whether to use them.
+        default "pairs", "margin" and "label" are candidates; for weights, using them or not.
     ranker
         "svm" (c is chosen), "lambdamart", or a ranker such as ``RankSVM(c=10)``. By default both are candidates.
     joint
