@@ -263,11 +263,10 @@ against the median of the settings."""
     ]
     main = Claim("Against every fixed setting", " ".join(how.split()), head, lines).markdown()
     more = f"""The best c of linear rankers that learn from pairs, as the exponent e of c = 2^e / W in the grid from
-{EXPONENTS[0]} to {EXPONENTS[-1]}, by the truth; the candidate c = 1 is above this grid. The best is at an edge on {edges} of
-{len(rows)} rows. Below the lowest e, a
-ranking hardly changes with c. "Said to beat" counts runs in which the command says that the ranker beats the first
-stage. "Log loss" is of the labels, by the consensus and after `--joint`. CPU seconds are the mean of runs, with
-features read already."""
+{EXPONENTS[0]} to {EXPONENTS[-1]}, by the truth; the candidate c = 1 is above this grid. The best is at an edge
+on {edges} of {len(rows)} rows. Below the lowest e, a ranking hardly changes with c. "Said to beat" counts runs
+in which the command says that the ranker beats the first stage. "Log loss" is of the labels, by the consensus
+and after `--joint`. CPU seconds are the mean of runs, with features read already."""
     head = ["set, crowd", "best e", "said to beat", "--joint", "log loss", "CPU seconds", "of --joint"]
     lines = []
     for (key, runs), row in zip(outcomes.items(), rows.values(), strict=True):
