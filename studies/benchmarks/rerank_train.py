@@ -53,10 +53,11 @@ OPENING = """# The defaults of rerank train
 measures the outcome, and has no part in the choice. Labels are probabilities of `dawid-skene`; each run has new folds
 and a new crowd.
 
-The rules of the choice, one standard error and an average of both kinds of rankers, and the settings of the trees were
-picked on samples of 60 to 250 questions of `xquad_sentences`, `qa_wikiqa` and `cast_snippets`. None of these is on this
-page, so its sets are independent of them. They are not independent of the criterion, expected average precision, which
-was picked earlier from seven on ten runs of `cranfield`, `trecqa_letor`, `wikiqa_hard` and `xquad_sentences`.
+The settings of the trees and the rule of one standard error were picked on samples of 30 to 250 questions of
+`xquad_sentences`, `qa_wikiqa` and `cast_snippets`, which are not on this page. Two choices are not independent of its
+sets: the idea to average both kinds of rankers was first seen to help on a run of `cranfield`, `trecqa_letor` and
+`nyt_passages` (not of `wikiqa_hard`) with other trees; and the criterion, expected average precision, was picked
+earlier from seven on ten runs of `cranfield`, `trecqa_letor`, `wikiqa_hard` and `xquad_sentences`.
 
 Written by `python -m studies.benchmarks.rerank_train`.
 """
