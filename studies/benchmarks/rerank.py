@@ -52,7 +52,8 @@ OPENING = """# Paper 004: learning to rank from a crowd
 Abad and Moschitti, *Taking the best from the Crowd: Learning Question Passage Classification from Noisy Data* (2016).
 
 [Every claim of the paper](paper-004-claims.md) has a row on a page of its own, with sets whose first stage leaves as
-much room as that of the paper, and with the defaults of `adjudge rerank train`. The sets of this page leave less.
+much room as that of the paper. The sets of this page leave less. The defaults of `adjudge rerank train` have
+[a page](../measured/rerank-train.md), too.
 
 ## What the paper does
 Judges decide whether passages answer a question. A ranker is trained with their majority labels, and the weight of

@@ -2,39 +2,24 @@
 
 It writes docs/explanation/papers/paper-004-claims.md.
 The sets leave room for a ranker, as that of the paper does: ``wikiqa_hard`` and ``cranfield``. ``trecqa_letor`` has the
-answer patterns that RE needs, and two sets have real judges. The page also compares ``adjudge rerank train`` with its
-defaults, and with ``--joint``, with every fixed setting. Arguments: the folder of the sets, and a folder in which
+answer patterns that RE needs, and two sets have real judges. Arguments: the folder of the sets, and a folder in which
 finished cells and features are stored.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from adjudge.arrays import Flags
-from adjudge.errors import AdjudgeWarning
-from adjudge.inference.fit import fit
-from adjudge.learn.choice import Topics, ranked_without
-from adjudge.learn.first_stage import FirstStage
-from adjudge.learn.folds import FOLDS, assign_folds
-from adjudge.learn.pairs import group_codes
-from adjudge.learn.rerank import Lessons, Trained, train_ranker
-from adjudge.learn.scikit import threadpool_limits
-from adjudge.learn.topic_scores import MEASURES, name_order, score_groups
-from adjudge.learn.training_set import Features, TrainingSet
+from adjudge.learn.topic_scores import MEASURES
 from adjudge.learn.weights import SCHEMES
 from studies.benchmarks.claim import Claim, say
 from studies.datasets import data_folder
 from studies.parallel import parallel_map
 from studies.rerank.cells import GRID
-from studies.rerank.crowds import FULL, JUDGES, LEAST, MOST, PANEL, REGIMES, draw_crowd
+from studies.rerank.crowds import FULL, JUDGES, LEAST, MOST, PANEL
 from studies.rerank.sets import Rows, read_rows
 from studies.rerank.study import MethodTest, RerankStudy, _by_question, compare_methods, p_text, power, rerank
 
@@ -61,17 +46,13 @@ PAPER = {  # table 1 of the paper: MRR, MAP and P@1
     "LTC": (58.85, 52.58, 43.74),
     "LPTC": (59.22, 52.63, 44.79),
 }
-BENCHES = (
-    *((name, crowd) for name in ("wikiqa_hard", "cranfield", "trecqa_letor") for crowd in ("paper", "noisy")),
-    ("nyt_passages", "real"),
-)  # of rerank train
-BENCH_RUNS = 1
 
 OPENING = """# Paper 004: every claim
 
 Abad and Moschitti, *Taking the best from the Crowd: Learning Question Passage Classification from Noisy Data* (2016).
 This page has a row for every claim, table and figure of the paper. The [page of the paper](paper-004.md) has our
-choices, the crowds, and more sets and methods.
+choices, the crowds, and more sets and methods, and [the defaults of rerank train](../measured/rerank-train.md) are
+compared with every fixed setting on the same sets.
 
 ## Designs
 
@@ -386,126 +367,6 @@ for {inside} of {len(by)} curves."""
     return Claim("Figure 1: the effect of c", " ".join(how.split()), head, lines).markdown()
 
 
-class Bench(NamedTuple):
-    """One run of ``rerank train`` on a set."""
-
-    first: float | None  # MRR in percent by the truth
-    default: float
-    joint: float
-    fixed: dict[str, float]  # by setting
-    loss: tuple[float, float]  # log loss of the labels, by the consensus and by Raykar's loop
-    beats: bool | None  # what the command said
-
-
-def bench(job: tuple[str, str, str, str, int]) -> Bench:
-    """Train with the defaults, with --joint, and with every fixed setting; kept in a file."""
-    data, keep, name, crowd, run = job
-    path = Path(keep) / f"train-{name}-{crowd}-{run}.json"
-    if path.is_file():
-        stored = json.loads(path.read_text(encoding="utf8"))
-        return Bench(**{**stored, "loss": tuple(stored["loss"])})
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", AdjudgeWarning)
-        outcome = _bench(read_rows(Path(data), name, lambda _: None, Path(keep)), crowd, run)
-    path.write_text(json.dumps(outcome._asdict()), encoding="utf8")
-    say(f"{name}, {crowd}, run {run}: {outcome.default:.2f}, best fixed {max(outcome.fixed.values()):.2f}")
-    return outcome
-
-
-def _bench(rows: Rows, name: str, run: int) -> Bench:
-    """Return the MRR of the defaults and of every fixed setting, by the truth."""
-    rng = np.random.default_rng([run, 4])
-    if rows.crowd is not None and name == rows.crowd_name:
-        crowd, truth = rows.crowd(rng)
-    else:
-        assert rows.truth is not None
-        crowd, truth = draw_crowd(rows.truth, REGIMES[name], rng, rows.bm25), rows.truth
-    p = fit(crowd.judgments, "dawid-skene").posterior[:, 1]
-    every, label = np.arange(p.size), (p > 0.5).astype(float)
-    sets = {
-        "pairs": TrainingSet(every, p, None, True),
-        "margin": TrainingSet(every, label, np.abs(2 * p - 1), False),
-        "label": TrainingSet(every, label, None, False),
-    }
-    table = Features(tuple(rows.question.tolist()), tuple(rows.document.tolist()), rows.features, rows.X)
-    stage = None if rows.bm25 is None else FirstStage("bm25", rows.bm25)
-    trained = train_ranker(table, Lessons(sets, p > 0.5, p), None, first=stage, seed=run)
-    pairs = Lessons({"pairs": sets["pairs"]}, p > 0.5, p)
-    joint = train_ranker(table, pairs, None, joint=True, first=stage, seed=run)
-    assert trained.choice is not None
-    fold = assign_folds(rows.question, {*rows.question.tolist()}, FOLDS, run)
-    code = group_codes(rows.question, p.size)[0]
-    topics = Topics(rows.X, code, name_order(rows.document, p.size), fold, p)
-    fixed = {}
-    for n, candidate in enumerate(trained.choice.candidates):
-        score = np.zeros(p.size)
-        for k in range(FOLDS):
-            score[fold == k] = ranked_without(candidate, sets[candidate.learn], topics, (k,))[fold == k]
-        fixed[f"{n}: {candidate.learn}, {type(candidate.ranker).__name__}"] = 100 * _means(score, rows, truth)
-    first = None if rows.bm25 is None else 100 * _means(rows.bm25, rows, truth)
-    assert joint.joint is not None
-    loss = _log_loss(p, truth), _log_loss(joint.joint.relevance, truth)
-    beats = None if trained.comparison is None else trained.comparison.better
-    return Bench(first, _mrr(trained, rows, truth), _mrr(joint, rows, truth), fixed, loss, beats)
-
-
-def _mrr(trained: Trained, rows: Rows, truth: Flags) -> float:
-    """Return the cross-validated MRR in percent, by the truth."""
-    return 100 * _means(trained.score, rows, truth)
-
-
-def _means(score: object, rows: Rows, truth: Flags) -> float:
-    """Return the MRR of scores, by the truth."""
-    return score_groups(np.asarray(score, dtype=float), truth, rows.question, rows.document).means()["MRR"]
-
-
-def _log_loss(p: np.ndarray[tuple[int], np.dtype[np.float64]], truth: Flags) -> float:
-    """Return the mean log loss of probabilities, bounded by .001."""
-    chance = np.clip(np.where(truth, p, 1 - p), 0.001, 0.999)
-    return float(-np.log(chance).mean())
-
-
-def defaults_part(benches: dict[tuple[str, str], list[Bench]]) -> str:
-    """Return the table of ``rerank train`` with its defaults and every fixed setting."""
-    lines, gaps = [], list[float]()
-    for (name, crowd), runs in benches.items():
-        common = set.intersection(*(set(run.fixed) for run in runs))
-        fixed = {key: float(np.mean([run.fixed[key] for run in runs])) for key in common}
-        best = max(sorted(fixed), key=lambda key: fixed[key])
-        default, joint = (float(np.mean([getattr(run, of) for run in runs])) for of in ("default", "joint"))
-        stage = runs[0].first
-        gaps.append(default - fixed[best])
-        loss = " to ".join(f"{np.mean([run.loss[n] for run in runs]):.3f}" for n in (0, 1))
-        said = "-" if runs[0].beats is None else f"{sum(run.beats is True for run in runs)} of {len(runs)}"
-        lines.append(
-            (
-                *(f"{name}, {crowd}", "-" if stage is None else f"{stage:.2f}", f"{default:.2f}", f"{fixed[best]:.2f}"),
-                *(
-                    best.split(": ")[1],
-                    f"{default - fixed[best]:+.2f}",
-                    f"{default - np.median([*fixed.values()]):+.2f}",
-                ),
-                *(said, f"{joint:.2f}", loss),
-            )
-        )
-    number = len(next(iter(benches.values()))[0].fixed)
-    how = f"""MRR in percent by the truth, with new folds and a new crowd in each run ({BENCH_RUNS}); labels are
-probabilities of `dawid-skene`. "Default" chooses inside folds, without the truth. "Best fixed" is the best of {number}
-settings, found with the truth, so it is too high by chance, most on sets with few questions (`nyt_passages` has ten).
-"Above the median" is against the median of the fixed settings. "Said to beat" counts runs in which the command says
-that the ranker beats the first stage. "Log loss" is of the labels, by the consensus and after `--joint`. The goal, at
-most .5 points below the best fixed setting, is reached on {sum(gap >= -0.5 for gap in gaps)} of {len(gaps)} rows.
-The gaps on `cranfield` are too large for settings that are nearly equal; there trees are best by the truth. Whether
-the choice missed them by chance or because of its criterion, one run cannot tell. Two more limits: the criterion of
-the choice, expected average precision, was picked from seven by the MRR of the truth on ten earlier runs of
-`cranfield`, `trecqa_letor`, `wikiqa_hard` and `xquad_sentences`, so these rows are not independent of it; and the
-fixed settings are trained to a rougher tolerance (1e-2) than the default. `xquad_sentences`, `qa_wikiqa` and
-`cast_snippets` were not run."""
-    head = ["set, crowd", "first stage", "default", "best fixed", "which", "minus best", "above the median"]
-    head += ["said to beat", "--joint", "log loss"]
-    return Claim("adjudge rerank train with defaults", " ".join(how.split()), head, lines).markdown()
-
-
 def main() -> None:
     """Run the study and the benches, and write the page."""
     data = data_folder(sys.argv[1] if len(sys.argv) > 1 else None)
@@ -526,15 +387,9 @@ def main() -> None:
         )
     runs = Runs(study)
     rows = {name: read_rows(data, name, say, keep) for name in ("wikiqa_hard", "trecqa_letor")}
-    jobs = [(str(data), str(keep), name, crowd, run) for run in range(BENCH_RUNS) for name, crowd in BENCHES]
-    with parallel_map(2) as each:
-        outcomes = list(each(bench, jobs))
-    benches: dict[tuple[str, str], list[Bench]] = {}
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        benches.setdefault((job[2], job[3]), []).append(outcome)
     tables = [table_part(runs, name, crowd) for name in ROOM for crowd in ("paper", "noisy")]
     note = f"Written by `python -m studies.benchmarks.rerank_claims`, from {len(study.cells):,} cells.\n"
-    parts = [OPENING, note, claims_part(runs, rows), defaults_part(benches), *tables, c_part(runs)]
+    parts = [OPENING, note, claims_part(runs, rows), *tables, c_part(runs)]
     PAGE.write_text("\n".join(parts), encoding="utf8")
     print("wrote docs/explanation/papers/paper-004-claims.md")
 

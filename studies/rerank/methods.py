@@ -31,7 +31,11 @@ from studies.rerank.crowds import Crowd
 from studies.rerank.sets import Rows
 
 ROUGH = 1e-2  # tolerance of rankers that only provide priors
-TREES = {"trees": 100, "leaves": 7, "least": 100}  # of LambdaMART: fewer than the defaults, for few questions
+TREES: Mapping[str, Any] = {
+    "trees": 100,
+    "leaves": 7,
+    "least": 100,
+}  # of LambdaMART: fewer than the defaults, for few questions
 
 
 @dataclass(frozen=True, eq=False)

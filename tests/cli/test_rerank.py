@@ -23,7 +23,7 @@ def test_the_loop_closes(run, loop, tmp_path):
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert lines[0].startswith("learned from ")
-    assert lines[1] == "Features with the largest weights, in their own units"
+    assert lines[1] == "Features with the largest weights, in their own units (linear part)"
     assert lines[-1] == "wrote the ranker to ex/svm, and the run to ex/svm.run"
     assert "On topics that were not learned from (5 folds), by what is learned from" in lines
     judged = run("evaluate", "--fit", "ex/fit", "ex/bm25.run", "ex/svm.run", "--measures", "MAP", "--format", "csv")
@@ -51,7 +51,8 @@ def test_a_ranker_ranks_new_documents(run, loop, tmp_path):
 @pytest.mark.parametrize("how", ["pairs", "margin", "entropy", "label"])
 def test_fits_teach_in_four_ways(run, loop, how, tmp_path):
     """Each is in the ranker's parameters or its pairs."""
-    assert run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--learn", how, "--out", "r").code == 0
+    train = ("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--ranker", "svm", "--cost", "0.01", "--out", "r")
+    assert run(*train, "--learn", how).code == 0
     assert json.loads((tmp_path / "r/ranker.json").read_text())["parameters"]["soft"] is (how == "pairs")
 
 
@@ -92,7 +93,7 @@ def test_a_ranker_is_chosen_and_compared(run, loop, tmp_path):
     answer = run("rerank", "train", "ex/features.csv", "--fit", "ex/fit", "--out", "r", "--joint", "--first", "bm25")
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
-    assert any(line.startswith("chosen from 9 candidates by 30 topics: RankSVM (c 2^") for line in lines)
+    assert any(line.startswith("chosen from 9 candidates by 30 topics: the average of ") for line in lines)
     assert any(line.startswith("the ranker and the consensus learned from each other in ") for line in lines)
     head = next(line.split() for line in lines if line.startswith("measure"))
     assert head == ["measure", "bm25", "ranker", "difference", "95%", "interval", "p"]

@@ -83,12 +83,24 @@ def test_targets_that_are_none_are_refused(rows, soft, target, message):
         ({"rate": 0}, "rate '0' is not a number above 0"),
         ({"rate": None}, "rate 'None' is not a number above 0"),
         ({"soft": "no"}, "soft 'no' is neither True nor False"),
+        ({"random": 3}, "random '3' is neither True nor False"),
     ],
 )
 def test_wrong_parameters_are_refused_when_fitted(rows, options, message):
     """In a sentence, not in LightGBM's."""
     with pytest.raises(NothingToLearn, match=message):
         LambdaMART(**options).fit(*rows)
+
+
+def test_random_trees_learn_and_repeat_themselves(rows):
+    """They are others than plain trees, and depend on the seed alone."""
+    X, y, g, _ = rows
+    plain, random, same = (LambdaMART(40, random=r).fit(X, y, g) for r in (False, True, True))
+    other = LambdaMART(40, random=True, seed=1).fit(X, y, g)
+    assert random.score(X, y, g) > 0.9
+    assert np.array_equal(random.predict(X), same.predict(X))
+    assert not np.array_equal(random.predict(X), plain.predict(X))
+    assert not np.array_equal(random.predict(X), other.predict(X))
 
 
 def test_what_lightgbm_refuses_is_told():

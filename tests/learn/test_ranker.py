@@ -80,8 +80,8 @@ def test_rankers_without_names_of_features_have_none(rows, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 99}, "was saved in format 99 by a newer adjudge; this one reads up to 1"),
-        ({"ranker": "Magic"}, "holds a Magic, expected one of 'RankSVM', 'LambdaMART'"),
+        ({"format": 99}, "was saved in format 99 by a newer adjudge; this one reads up to 2"),
+        ({"ranker": "Magic"}, "holds a Magic, expected one of 'RankSVM', 'LambdaMART', 'AverageRanker'"),
         ({"ranker": ["RankSVM"]}, r"holds a \['RankSVM'\], expected one of"),
         ({"checksums": {ARRAYS: 1}}, "is a damaged saved ranker: ranker.npz was changed after it was saved"),
         ({"checksums": None}, "is a damaged saved ranker: "),
@@ -226,7 +226,7 @@ def test_what_cannot_be_saved_is_refused(rows, tmp_path):
     class Mine(RankSVM):
         """Another one."""
 
-    with pytest.raises(UsageError, match="a Mine cannot be saved; 'RankSVM', 'LambdaMART' can"):
+    with pytest.raises(UsageError, match="a Mine cannot be saved; 'RankSVM', 'LambdaMART', 'AverageRanker' can"):
         Mine().fit(*rows).save(tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 

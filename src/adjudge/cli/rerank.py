@@ -160,8 +160,9 @@ def train(
 
     The ranker learns from pairs of documents of the same topic. A topic whose documents all have the same label is
     skipped. How it learns, its cost of slack, and whether it is linear or has trees, is chosen inside folds by topic,
-    unless options say it. MRR, MAP and P@1 are of topics that neither the ranker nor the choice has learned from,
-    against the labels that are learned from; they need at least two topics.
+    unless options say it: all settings that are about as good as the best are averaged. MRR, MAP and P@1 are of topics
+    that neither the ranker nor the choice has learned from, against the labels that are learned from; they need at
+    least two topics.
 
     A ranker whose MAP is not above that of the first stage is not saved, and the exit status is 1; --force saves it.
 
@@ -293,10 +294,12 @@ def _show(trained: Trained) -> None:
 
     ranker, skipped = trained.ranker, trained.ranker.groups_without_pairs_
     print(f"learned from {ranker.pairs_:,} pairs of {trained.topics - skipped:,} topics")
-    if hasattr(ranker, "coef_"):
+    if hasattr(ranker, "coef_") and ranker.coef_.any():
+        title = "Features with the largest weights, in their own units"
+        title += " (linear part)" if getattr(ranker, "trees_", ()) else ""
         order = abs(ranker.coef_).argsort()[::-1][:FEATURES]
         rows = [(str(ranker.feature_names_in_[f]), float(ranker.coef_[f])) for f in order]
-        console().print(table("Features with the largest weights, in their own units", ("feature", "weight"), rows))
+        console().print(table(title, ("feature", "weight"), rows))
         if trained.unchanging:
             constant, total = len(trained.unchanging), ranker.n_features_in_
             names = quoted(trained.unchanging)

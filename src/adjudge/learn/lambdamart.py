@@ -19,6 +19,7 @@ from adjudge.learn.scikit import check_is_fitted, validate_data
 
 STEPS = 20  # steps of a degree from 0 to 1
 LEAST = {"trees": 1, "leaves": 2, "least": 0, "seed": 0, "threads": -1}  # the smallest value of each integer parameter
+PART = 0.3  # of the features that a random split is drawn from
 MOST = 30  # the highest grade: gains double with each grade
 
 
@@ -34,6 +35,9 @@ class LambdaMART(Ranker):
         Maximum number of leaves of a tree.
     least : int, default=20
         Minimum number of rows in a leaf.
+    random : bool, default=False
+        Whether splits are drawn at random among a random part of the features, as in extremely randomised trees
+        (Geurts et al. 2006). Such trees vary less with the training rows, which helps if there are few.
     soft : bool, default=False
         Whether targets are degrees from 0 to 1 rather than grades 0, 1, 2, ...
     seed : int, default=0
@@ -56,6 +60,7 @@ class LambdaMART(Ranker):
         rate: float = 0.05,
         leaves: int = 15,
         least: int = 20,
+        random: bool = False,
         soft: bool = False,
         seed: int = 0,
         threads: int = 1,
@@ -64,6 +69,7 @@ class LambdaMART(Ranker):
         self.rate = rate
         self.leaves = leaves
         self.least = least
+        self.random = random
         self.soft = soft
         self.seed = seed
         self.threads = threads
@@ -108,12 +114,7 @@ class LambdaMART(Ranker):
         """Return the score of every row (N); within a group, higher scores rank above."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        light = _lightgbm()
-        try:
-            booster = light.Booster(model_str=self.trees_)
-        except light.basic.LightGBMError as error:
-            raise InputError(f"LightGBM cannot read the trees of the ranker: {error}") from error
-        return np.asarray(booster.predict(X, num_threads=int(self.threads)), dtype=float)
+        return boosted_scores(self.trees_, X, int(self.threads))
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters; called by ``fit``, because a search sets them one by one."""
@@ -123,7 +124,7 @@ class LambdaMART(Ranker):
                 raise NothingToLearn(f"{name} {quote(value)} is not an integer of at least {least}")
         if not is_number(self.rate) or not 0 < self.rate < np.inf:
             raise NothingToLearn(f"rate {quote(self.rate)} is not a number above 0")
-        check_flags(soft=self.soft)
+        check_flags(random=self.random, soft=self.soft)
 
     def _grades(self, y: Floats) -> Floats:
         """Return targets as LightGBM needs them: integers from 0."""
@@ -147,12 +148,24 @@ class LambdaMART(Ranker):
             "learning_rate": float(self.rate),
             "num_leaves": int(self.leaves),
             "min_data_in_leaf": int(self.least),
+            "extra_trees": bool(self.random),
+            "feature_fraction_bynode": PART if self.random else 1.0,
             "seed": int(self.seed),
             "num_threads": int(self.threads),
             "deterministic": True,
             "force_row_wise": True,
             "verbose": -1,
         }
+
+
+def boosted_scores(trees: str, X: Floats, threads: int = 1) -> Floats:
+    """Return the score of every row (N) by trees as LightGBM writes them."""
+    light = _lightgbm()
+    try:
+        booster = light.Booster(model_str=trees)
+    except light.basic.LightGBMError as error:
+        raise InputError(f"LightGBM cannot read the trees of the ranker: {error}") from error
+    return np.asarray(booster.predict(X, num_threads=threads), dtype=float)
 
 
 def _lightgbm() -> Any:

@@ -1,7 +1,8 @@
 """The base class of rankers, and saved rankers.
 
-A saved ranker is a folder with ``ranker.json`` and ``ranker.npz``, for LambdaMART also ``trees.txt``: open formats, no
-pickle. The files carry the number of their format. Earlier formats are read; a newer one is refused.
+A saved ranker is a folder with ``ranker.json`` and ``ranker.npz``, and with trees also ``trees.txt`` (an average has
+``trees-1.txt``, ``trees-2.txt`` and so on): open formats, no pickle. The files carry the number of their format.
+Earlier formats are read; a newer one is refused.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def check_flags(**values: object) -> None:
             raise NothingToLearn(f"{name} {quote(value)} is neither True nor False")
 
 
-FORMAT = 1
+FORMAT = 2  # 2 added averages of rankers, and random trees
 ABOUT, ARRAYS, TREES = "ranker.json", "ranker.npz", "trees.txt"
 FRACTIONS = ("intercept_", "c_", "objective_")  # numbers that need not be integers
 
@@ -94,6 +95,7 @@ class Kind(NamedTuple):
     arrays: tuple[str, ...]
     numbers: tuple[str, ...]
     trees: bool = False
+    average: bool = False  # of several rankers: any number of trees, and no parameters
 
 
 KINDS: Mapping[str, Kind] = {
@@ -104,6 +106,12 @@ KINDS: Mapping[str, Kind] = {
     ),
     "LambdaMART": Kind(
         "adjudge.learn.lambdamart", (), ("pairs_", "groups_without_pairs_", "n_features_in_"), trees=True
+    ),
+    "AverageRanker": Kind(
+        "adjudge.learn.average",
+        ("coef_", "tree_weights_"),
+        ("intercept_", "pairs_", "groups_without_pairs_", "n_features_in_"),
+        average=True,
     ),
 }
 
@@ -127,17 +135,25 @@ def saved_files(ranker: Any) -> dict[str, bytes]:
     files = {ARRAYS: packed.getvalue()}
     if kind.trees:
         files[TREES] = ranker.trees_.encode()
+    elif kind.average:
+        files |= {_numbered(n): trees.encode() for n, trees in enumerate(ranker.trees_)}
+    parameters = {} if kind.average else ranker.get_params()
     names = getattr(ranker, "feature_names_in_", None)
     about = {
         "format": FORMAT,
         "ranker": name,
-        "parameters": {name: _plain(name, value) for name, value in ranker.get_params().items()},
+        "parameters": {name: _plain(name, value) for name, value in parameters.items()},
         "numbers": {number: _plain(number, getattr(ranker, number)) for number in kind.numbers},
         "features": None if names is None else [str(feature) for feature in names],
         "checksums": {file: zlib.crc32(content) for file, content in files.items()},
     }
     about["checksum"] = zlib.crc32(_text(about))  # of the entries above
     return {**files, ABOUT: _text(about)}  # last, because it holds the checksums of the others
+
+
+def _numbered(n: int) -> str:
+    """Return the name of the file of the trees of one of the averaged rankers."""
+    return f"trees-{n + 1}.txt"
 
 
 def _text(about: Mapping[str, Any]) -> bytes:
@@ -163,7 +179,7 @@ def load_ranker(folder: str | Path) -> Any:
 
     Returns
     -------
-    RankSVM or LambdaMART
+    RankSVM, LambdaMART or AverageRanker
 
     Examples
     --------
@@ -202,7 +218,9 @@ def _read_files(path: Path, name: str) -> tuple[dict[str, Any], dict[str, bytes]
     checksum = about.pop("checksum", None)  # early files have none
     if checksum is not None and checksum != zlib.crc32(_text(about)):
         raise ValueError(f"{ABOUT} was changed after it was saved")
-    names = (ARRAYS, TREES) if KINDS[ranker].trees else (ARRAYS,)
+    names: tuple[str, ...] = (ARRAYS, TREES) if KINDS[ranker].trees else (ARRAYS,)
+    if KINDS[ranker].average:
+        names = (ARRAYS, *(_numbered(n) for n in range(len(about["checksums"]) - 1)))
     return about, {file: _content(path / file, about["checksums"][file]) for file in names}
 
 
@@ -216,9 +234,10 @@ def _build(about: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
         read = _finite_number if number in FRACTIONS else _whole_number
         setattr(ranker, number, read(about["numbers"], number))
     F = ranker.n_features_in_
+    size = {"coef_": F, "tree_weights_": len(files) - 1}
     with np.load(io.BytesIO(files[ARRAYS]), allow_pickle=False) as packed:
         for array in kind.arrays:
-            setattr(ranker, array, _finite_array(packed[array], array, F))
+            setattr(ranker, array, _finite_array(packed[array], array, size[array]))
     names = about["features"]
     if names is not None:
         if not isinstance(names, list) or len(names) != F or not all(isinstance(name, str) for name in names):
@@ -226,6 +245,8 @@ def _build(about: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
         ranker.feature_names_in_ = np.array(names, dtype=object)
     if kind.trees:
         ranker.trees_ = _trees(files[TREES].decode(), F)
+    elif kind.average:
+        ranker.trees_ = tuple(_trees(files[_numbered(n)].decode(), F) for n in range(len(files) - 1))
     return ranker
 
 
@@ -256,7 +277,8 @@ def _whole_number(numbers: Mapping[str, Any], name: str) -> int:
 def _finite_array(array: Any, name: str, size: int) -> Floats:
     """Return an array of ``size`` finite numbers."""
     if array.dtype != np.float64 or array.shape != (size,) or not np.isfinite(array).all():
-        raise ValueError(f"{name} of shape {array.shape} must be {size:,} finite numbers, one for each feature")
+        each = "feature" if name == "coef_" else "file of trees"
+        raise ValueError(f"{name} of shape {array.shape} must be {size:,} finite numbers, one for each {each}")
     return np.asarray(array, dtype=np.float64)
 
 

@@ -23,8 +23,10 @@ from adjudge.data.write import table_text
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, UsageError, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit, read_fitted
+from adjudge.learn.average import AverageRanker
 from adjudge.learn.choice import (
     TREES,
+    Blend,
     Candidate,
     Choice,
     Progress,
@@ -129,8 +131,9 @@ def train(
 ) -> Trained:
     """Train a ranker on features of documents, from what a crowd judged.
 
-    What is not given is chosen inside folds by topic: how to learn, and a linear ranker with its c or trees. The
-    ranker is then compared with the first stage on topics that neither it nor the choice has learned from.
+    What is not given is chosen inside folds by topic: how to learn, and linear rankers with their c, trees, or both.
+    All that are about as good as the best are averaged (see ``adjudge.learn.choice``). The ranker is then compared with
+    the first stage on topics that neither it nor the choice has learned from.
 
     Parameters
     ----------
@@ -141,7 +144,7 @@ def train(
         ``adjudge.weights`` returns them; or grades, as qrels or a table of (topic, item, label).
     learn
         How to learn from a fit: "pairs", "margin", "entropy" or "label" (see ``adjudge.learn.training_set``). By
-        default one of "pairs", "margin" and "label" is chosen; for weights, whether to use them.
+        default "pairs", "margin" and "label" are candidates; for weights, using them or not.
     ranker
         "svm" (c is chosen), "lambdamart", or a ranker such as ``RankSVM(c=10)``. By default both are candidates.
     joint
@@ -314,7 +317,7 @@ def candidates_for(ranker: Any, sets: Mapping[str, TrainingSet], topics: Any) ->
             default = clone(template).set_params(c=1.0)
             rankers += [Candidate(name, each) for each in (default, *svm_candidates(training, topics, template))]
         elif ranker == "lambdamart":
-            rankers += [Candidate(name, LambdaMART()), Candidate(name, LambdaMART(**TREES))]
+            rankers += [Candidate(name, each) for each in (LambdaMART(), LambdaMART(**TREES))]
         else:
             rankers.append(Candidate(name, template))
     if ranker is None and find_spec("lightgbm") is not None:
@@ -351,14 +354,30 @@ def train_ranker(
     )
     choice = choose(candidates, sets, view, seed, progress)
 
-    def trained(candidate: Candidate, selected: Any) -> tuple[Any, Joint | None]:
-        """Return the candidate trained on some rows of the training set, and the probabilities of Raykar's loop."""
-        part, loop = subset(sets[candidate.learn], selected), None
-        configured = clone(candidate.ranker).set_params(soft=part.soft)
+    def trained(blend: Blend, selected: Any) -> tuple[Any, Joint | None]:
+        """Return the average that is trained on some rows of the training set, and the result of Raykar's loop."""
+        parts, loop = {name: subset(training, selected) for name, training in sets.items()}, None
+        rankers = [clone(member.ranker).set_params(soft=parts[member.learn].soft) for member in blend.members]
         if joint:
-            loop = joint_relevance(part.target, table.X[part.rows], topics[part.rows], configured)
-            part = part._replace(target=loop.relevance)
-        return configured.fit(frame[part.rows], part.target, topics[part.rows], unit_weights(part)), loop
+            part = parts["pairs"]
+            average = AverageRanker(rankers, blend.weights) if len(rankers) > 1 else rankers[0]
+            loop = joint_relevance(part.target, table.X[part.rows], topics[part.rows], average)
+            parts["pairs"] = part._replace(target=loop.relevance)
+        usable, error = [], None
+        for member, ranker, share in zip(blend.members, rankers, blend.weights, strict=True):
+            part = parts[member.learn]
+            try:
+                ranker.fit(frame[part.rows], part.target, topics[part.rows], unit_weights(part))
+                usable.append((ranker, share))
+            except NothingToLearn as caught:  # these rows have no pairs for this way to learn
+                error = caught
+        if not usable and error is not None:
+            raise error
+        if len(usable) == 1:
+            return usable[0][0], loop
+        rankers = [ranker for ranker, _ in usable]
+        average = AverageRanker(rankers, [share for _, share in usable])
+        return average.combine(rankers, frame[part.rows], topics[part.rows]), loop
 
     with warnings.catch_warnings():
         if len({candidate.learn for candidate in candidates}) > 1:  # chosen in spite of topics without pairs
@@ -370,7 +389,7 @@ def train_ranker(
         for k in range(folds) if folds > 1 else ():
             fitted, _ = trained(choice.by_fold[k], fold[rows] != k)
             score[fold == k] = fitted.decision_function(frame.filter(fold == k))
-    measures, why = _measure(score, rows, lessons.relevant, sets[choice.final.learn].soft, topics, table)
+    measures, why = _measure(score, rows, lessons.relevant, sets[choice.final.members[0].learn].soft, topics, table)
     comparison = None if first is None or not measures else compare(first, score, rows, lessons.relevant, table, seed)
     return Trained(
         final,
@@ -379,7 +398,7 @@ def train_ranker(
         np.unique(topics[rows]).size,
         folds,
         why,
-        _constant_features(table, sets[choice.final.learn], topics),
+        _constant_features(table, sets[choice.final.members[0].learn], topics),
         choice if choice.topics else None,
         comparison,
         loop,
