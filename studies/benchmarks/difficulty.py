@@ -23,13 +23,22 @@ import adjudge
 from adjudge.arrays import Codes, Floats
 from adjudge.data import simulation
 from adjudge.data.gold import read_gold
+from adjudge.data.judgments import places
 from adjudge.data.panel import panel_of
 from adjudge.diagnostics.collusion import COPYING, FEWEST_SHARED, LEVEL
 from adjudge.diagnostics.evidence import CHAINS, MOST_DRAWS, WARMUP, Evidence, gather_evidence, judge_estimates
 from adjudge.diagnostics.leave_out import leave_out
 from adjudge.diagnostics.pair_test import find_meetings, pair_tests
 from adjudge.inference.chains import Draws, Run, State, sample
-from adjudge.inference.gibbs import aligned_to, diffuse, first_spread, voted_by_chance, with_difficulty, with_priors
+from adjudge.inference.gibbs import (
+    aligned_to,
+    diffuse,
+    voted_by_chance,
+    with_difficulty,
+    with_effects,
+    with_populations,
+    with_priors,
+)
 from adjudge.inference.result import INTERVAL
 from adjudge.kernels.block import NO_FAMILIES, Block
 from adjudge.kernels.conjugate import Pareto
@@ -42,16 +51,18 @@ from studies.benchmarks.claim import DATA, Claim, say
 MODEL = "dawid-skene"
 SIZES = ((400, 30, 5), (300, 20, 10), (300, 30, 15))  # items, judges, judgments per item
 EFFECTS = (0.0, 0.6, 1.0, 1.7)
-CROWDS = 12  # per row
+CROWDS = 6  # per row
 FRESH = 40_000  # the first seed; smaller ones were used to choose the method
-SAMPLED_CROWDS = 4
-REPLICATIONS, KEPT, THIN = 400, 39, 10  # of simulation-based calibration
+SPARSE = 12  # crowds per row with few judgments
+SAMPLED_CROWDS = 3  # one of each size
+REPLICATIONS, KEPT, THIN = 160, 39, 10  # of simulation-based calibration
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 
 
 PANEL = (250, 20, 5)  # items, judges and families of a simulated panel, all of whose judges judge all items
 PANEL_EFFECT, FAMILY_EFFECT = 0.8, 1.2  # standard deviations of the effects of items, and of families on items
 PANELS = ("babe_bias", "llmbar_all", "llmjudge_dl23", "prompts_dl20_graded")  # shared ones with families of judges
+PANEL_ITEMS = 400  # of a shared panel, drawn at random
 WAYS = ("none", "items", "families")  # whose effects a sampled model has
 
 
@@ -64,13 +75,13 @@ class Crowd(NamedTuple):
     right: Floats  # (J) averaged over truths too
 
 
-def simulate(seed: int, labels: int, effect: float) -> Crowd:
-    """Return a crowd without copying whose items differ in difficulty."""
-    rng, (items, judges, per_item) = np.random.default_rng(seed), SIZES[seed % len(SIZES)]
+def simulate(seed: int, labels: int, effect: float, size: tuple[int, int, int], alike: float = 1.5) -> Crowd:
+    """Return a crowd without copying whose items differ in difficulty; ``alike`` are pseudo-counts of wrong labels."""
+    rng, (items, judges, per_item) = np.random.default_rng(seed), size
     mean = 0.75 if labels == 2 else 0.65
     _, prevalence = simulation.draw_truth(rng, items, labels)
     right = np.clip(rng.beta(6 * mean, 6 * (1 - mean), (judges, labels)), 0.05, 0.98)
-    wrong = rng.dirichlet(np.full(labels - 1, 1.5), (judges, labels)) * (1 - right)[..., None]
+    wrong = rng.dirichlet(np.full(labels - 1, alike), (judges, labels)) * (1 - right)[..., None]
     rows = np.stack([np.insert(wrong[:, k], k, right[:, k], axis=1) for k in range(labels)], axis=1)
     judge = simulation.panels(rng, items, judges, per_item)
     item = np.repeat(np.arange(items, dtype=np.int32), per_item)
@@ -117,7 +128,7 @@ def ordinary_fits() -> Claim:
         for effect in EFFECTS:
             measured = []
             for seed in range(FRESH, FRESH + CROWDS):
-                crowd = simulate(seed, labels, effect)
+                crowd = simulate(seed, labels, effect, SIZES[seed % len(SIZES)])
                 fit, evidence = gather_evidence(adjudge.fit(crowd.judgments, MODEL), crowd.judgments)
                 estimates = judge_estimates(fit, evidence)
                 cells = np.einsum("ajkk->ajk", estimates.cell)
@@ -143,6 +154,53 @@ def ordinary_fits() -> Claim:
     )
     head = ("labels", "effect", "right, before", "right", "diagonal", "pairs named, before", "pairs named")
     return Claim("Cards and copying", how, head, rows)
+
+
+def populations() -> Claim:
+    """Measure intervals of judges at four labels and five judgments per item, with one kappa and with two."""
+    rows = []
+    for alike in (1.5, 6 * (1 - 0.65) / 3):  # wrong labels as elsewhere on this page, or of rows that are Dirichlet
+        for effect, known in ((0.0, True), (1.0, True), (1.0, False)):
+            for kappas in (1, 2) if not effect else (2,):
+                measured = [_coverage(seed, effect, alike, known, kappas) for seed in range(FRESH, FRESH + SPARSE)]
+                right, diagonal, bias, kappa = np.mean(measured, axis=0)
+                share, truths = f"{3 * alike:g}", "known" if known else "drawn"
+                cells = (f"{100 * right:.1f} %", f"{100 * diagonal:.1f} %", f"{100 * bias:+.1f}", f"{kappa:.1f}")
+                rows.append((share, f"{effect:g}", truths, str(kappas), *cells))
+                say("   ".join(rows[-1]))
+    items, judges, per_item = SIZES[0]
+    how = (
+        f"Why intervals are too narrow where judgments are few: {SPARSE} crowds per row with four labels, {items} "
+        f"items, {judges} judges and {per_item} judgments per item. Diagonals have a concentration of 6, and the "
+        "shares of wrong labels one of 4.5, as in the other tables, or of 2.1, as if rows were Dirichlet draws with a "
+        "concentration of 6. Judges are drawn with one kappa for whole rows (the model without difficulty, for crowds "
+        "without it) or with one for diagonals and another for wrong labels, from truths that are known or drawn. The "
+        "columns are the share of 90 % intervals that contain a judge's chance of being right and the diagonal of "
+        "their matrix, the mean error of the chance of being right in points, and the median of the kappa of diagonals."
+    )
+    head = ("wrong labels", "effect", "truths", "kappas", "right", "diagonal", "mean error", "kappa")
+    return Claim("One concentration or two", how, head, rows)
+
+
+def _coverage(seed: int, effect: float, alike: float, known: bool, kappas: int) -> tuple[float, float, float, float]:
+    """Return coverage of the chance of being right and of diagonals, the error of the first, and the median kappa."""
+    crowd = simulate(seed, 4, effect, SIZES[0], alike)
+    block, even = crowd.judgments.block(crowd.truth.astype(np.int32) if known else None), np.full(4, 1 / 4)
+    tally = voted_by_chance(block, np.zeros(2, np.uint64))
+    matrix = (tally.label + 1) / (tally.label.sum(axis=2, keepdims=True) + 4)
+    pooled = tally.label.sum(axis=0) + 1
+    start = State(even[None], matrix, pooled / pooled.sum(axis=1, keepdims=True), np.full(4, 5.0))
+    if kappas == 2:
+        start, step = with_effects(start, effect or 0.1), with_difficulty(Sweep(block), Pareto(), even)
+    else:
+        start = start._replace(phi=np.vstack([start.phi, even]), kappa=np.full(5, 5.0))
+        step = with_populations(Sweep(block), Pareto())
+    with ThreadPoolExecutor(CHAINS) as pool:
+        draws = sample(step, [start] * CHAINS, block.topic.size, Run(CHAINS, WARMUP, MOST_DRAWS), seed, pool)
+    right, diagonal = shares_right(draws), np.einsum("cdjkk->cdjk", draws.confusion).reshape(-1, *crowd.accuracy.shape)
+    ends = (np.quantile(drawn, INTERVAL, axis=0) for drawn in (right, diagonal))
+    covering = (covered(*end, value) for end, value in zip(ends, (crowd.right, crowd.accuracy), strict=True))
+    return *covering, float((right.mean(axis=0) - crowd.right).mean()), float(np.median(draws.kappa[:, :, :4]))
 
 
 def percents(measured: list[tuple[float, ...]]) -> list[str]:
@@ -182,7 +240,7 @@ def sampled_models() -> Claim:
 
 def _sampled(model: str, labels: int, effect: float, seed: int) -> list[tuple[float, float, float]]:
     """Return coverage, log loss and CPU seconds of a fit without and with difficulty."""
-    crowd, answers = simulate(seed, labels, effect), []
+    crowd, answers = simulate(seed, labels, effect, SIZES[seed % len(SIZES)]), []
     for difficulty in (False, True):
         began = time.process_time()
         with warnings.catch_warnings():
@@ -293,7 +351,10 @@ def shared_panels() -> Claim:
         judgments, gold = read_gold(
             folder / "gold.csv", adjudge.read(folder / "labels.csv", judges=folder / "judges.csv")
         )
-        item = np.flatnonzero(gold >= 0)
+        chosen = np.random.default_rng(0).permutation(np.flatnonzero(gold >= 0))[:PANEL_ITEMS]
+        some = judgments.take(np.flatnonzero(np.isin(judgments.item(), chosen)))
+        judgments, gold = some, gold[places(some.items, judgments.items)]
+        item = np.arange(gold.size)
         assert judgments.panel is not None
         number = len(set(judgments.panel.family))
         for model in ("hybrid-confusion", "hierarchical"):
@@ -304,7 +365,8 @@ def shared_panels() -> Claim:
             rows.append((name, f"{len(judgments.judges)} / {number}", model, *losses, *excess, shared, cost))
             say("   ".join(rows[-1]))
     how = (
-        "The shared panels in which some judges have the same model: labels of language models, with gold. Log loss, "
+        "The shared panels in which some judges have the same model: labels of language models, with gold, on "
+        f"{PANEL_ITEMS} items with gold drawn at random (or all, if there are fewer). Log loss, "
         "and the mean probability of the most likely label minus the share of right ones (claimed - right), without "
         "effects, with those of items, and with those of items and families; the probability that a family shares the "
         "effect of an item; and how many times longer the last takes than the first (CPU time)."
@@ -338,9 +400,9 @@ def _ranks(model: str, labels: int, seed: int, way: str) -> list[int]:
     """Return the ranks of a cell of a matrix, prevalence, the spread, a kappa, and what families share."""
     rng, pareto = np.random.default_rng([seed, labels]), Pareto(1.5, 1.0)
     rows = np.ones((labels, labels)) + 3 * np.eye(labels)
-    phi, kappa = rng.dirichlet(np.ones(labels), labels), rng.random(labels) ** (-1 / 1.5)
-    pseudo = rows if model == "hybrid-confusion" else np.maximum(phi * kappa[:, None], 1e-9)
-    confusion = np.array([[rng.dirichlet(row) for row in pseudo] for _ in range(4)])
+    confusion, kappa = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)]), np.ones(labels)
+    if model == "hierarchical":
+        confusion, kappa = _population_rows(rng, labels)
     prevalence, spread, shared = rng.dirichlet(np.ones(labels)), np.inf, 1.0
     while spread * shared > LARGEST:
         spread, shared = abs(rng.standard_normal()), rng.random() if way == "families" else 1.0
@@ -351,9 +413,9 @@ def _ranks(model: str, labels: int, seed: int, way: str) -> list[int]:
         start = start._replace(phi=np.empty((0, labels)), kappa=np.empty(0))
     else:
         start = start._replace(phi=start.phi[:labels], kappa=start.kappa[:labels])
+    start = with_effects(start, 0.7, way == "families")
     with ThreadPoolExecutor(1) as pool:
-        run = Run(1, 150, KEPT, THIN)
-        draws = sample(step, [start._replace(spread=first_spread(block, 0.7))], block.topic.size, run, seed, pool)
+        draws = sample(step, [start], block.topic.size, Run(1, 150, KEPT, THIN), seed, pool)
     parts = [
         (draws.confusion[0, :, 0, 0, 0], confusion[0, 0, 0]),
         (draws.prevalence[0, :, 0, 0], prevalence[0]),
@@ -362,6 +424,16 @@ def _ranks(model: str, labels: int, seed: int, way: str) -> list[int]:
     parts.append((draws.kappa[0, :, 0], kappa[0]) if draws.kappa.size else parts[0])  # hybrid-confusion has no kappa
     parts.append((draws.spread[0, :, -1], shared if way == "families" else spread))
     return [int((drawn < true).sum()) for drawn, true in parts]
+
+
+def _population_rows(rng: np.random.Generator, labels: int) -> tuple[Floats, Floats]:
+    """Return matrices of four judges from populations of diagonals and of wrong labels, and the kappas of diagonals."""
+    kappa, alike = rng.random((2, labels)) ** (-1 / 1.5)
+    own, share = rng.random(labels), rng.dirichlet(np.ones(labels - 1), labels)
+    right = rng.beta(kappa * own, kappa * (1 - own), (4, labels))
+    pseudo = np.maximum(alike[:, None] * share, 1e-9)
+    wrong = np.array([[rng.dirichlet(row) for row in pseudo] for _ in range(4)]) * (1 - right)[..., None]
+    return np.stack([np.insert(wrong[:, k], k, right[:, k], axis=1) for k in range(labels)], axis=1), kappa
 
 
 def _small_crowd(
@@ -392,5 +464,5 @@ def _small_crowd(
 
 
 def measure() -> list[Claim]:
-    """Measure cards, copying, the sampled models without and with families, and the calibration of the sampler."""
-    return [ordinary_fits(), sampled_models(), families(), shared_panels(), calibration()]
+    """Measure cards, copying, populations, the sampled models without and with families, and their calibration."""
+    return [ordinary_fits(), populations(), sampled_models(), families(), shared_panels(), calibration()]

@@ -298,7 +298,7 @@ def test_the_parts_are_those_of_their_functions():
     assert crowd.table.equals(cards(FIT, CROWD).table)
     assert crowd.confusions == confusions(FIT, CROWD, most=3)
     assert crowd.second_looks.table.equals(second_looks(FIT, CROWD, most=3).table)
-    assert repr(crowd) == "Judges(5 judges, 315 judgments; median Youden's J 0.64)"
+    assert repr(crowd) == "Judges(5 judges, 315 judgments; median Youden's J 0.63)"
     assert "Youden&#x27;s J" in crowd._repr_html_()
 
 

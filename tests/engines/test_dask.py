@@ -83,12 +83,14 @@ def test_climbs_give_the_answer_of_memory(shelf, whole, tmp_path, name, told):
     same_answer(result, quiet(adjudge.fit, shelf.judgments, name, gold, seed=3, inference="map"))
 
 
-@pytest.mark.parametrize("name", ["hybrid-confusion", "hierarchical"])
-def test_chains_draw_what_they_draw_in_memory(shelf, whole, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "difficulty"), [("hybrid-confusion", False), ("hierarchical", False), ("hierarchical", True)]
+)
+def test_chains_draw_what_they_draw_in_memory(shelf, whole, tmp_path, name, difficulty):
     """Draws are the same to the last bit: truths are drawn by an item's place, and counts are whole numbers."""
-    options = Options(seed=3, run=SHORT)
+    options = Options(seed=3, run=SHORT, prior=adjudge.Prior(difficulty=difficulty))
     result = quiet(fit_blocks, shelf.blocks, name, shelf.gold, out=tmp_path, engine=whole, options=options)
-    fit = quiet(adjudge.fit, shelf.judgments, name, shelf.gold, seed=3, run=SHORT)
+    fit = quiet(adjudge.fit, shelf.judgments, name, shelf.gold, seed=3, run=SHORT, difficulty=difficulty)
     same_answer(result, fit)
     np.testing.assert_array_equal(result.fit.draws.confusion, fit.draws.confusion)
 

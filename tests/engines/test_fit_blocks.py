@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,10 +17,12 @@ from polars.testing import assert_frame_equal
 
 import adjudge
 from adjudge.data.make_blocks import Table, make_blocks
+from adjudge.data.panel import panel_of
 from adjudge.engines.engine import Threads, sum_blocks
 from adjudge.engines.fit_blocks import BlockSweep, fit_blocks
 from adjudge.engines.steps import write_block, write_mean_block
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
+from adjudge.inference import chains
 from adjudge.inference.chains import Run
 from adjudge.inference.model import MODELS
 from adjudge.inference.options import Options
@@ -107,6 +110,57 @@ def test_gold_that_is_not_to_inform(shelf, tmp_path):
     options = Options(run=run, prior=prior)
     result = quiet(fit_blocks, shelf.blocks, "hierarchical", shelf.gold, out=tmp_path, options=options)
     same_answer(result, quiet(adjudge.fit, shelf.judgments, "hierarchical", shelf.gold, run=run, prior=prior))
+
+
+DIFFICULT = adjudge.Prior(difficulty=True)
+
+
+@pytest.mark.parametrize("families", [False, True], ids=["items", "families"])
+@pytest.mark.parametrize("model", ["hybrid-confusion", "hierarchical"])
+def test_difficulty_of_items_over_blocks(shelf, tmp_path, model, families):
+    """All draws are those of a fit in memory, to the last bit; probabilities and difficulties agree to 1e-9."""
+    panel = panel_of(shelf.blocks.judges.to_list(), {"family": [f"f{j % 6}" for j in range(len(shelf.blocks.judges))]})
+    blocks, judgments = replace(shelf.blocks, panel=panel), replace(shelf.judgments, panel=panel)
+    options = {"run": Run(2, 20, 30), "prior": replace(DIFFICULT, families=families), "seed": 2}
+    result = quiet(fit_blocks, blocks, model, shelf.gold, out=tmp_path, options=Options(**options))
+    memory = quiet(adjudge.fit, judgments, model, shelf.gold, **options)
+    same_answer(result, memory)
+    for name in ("confusion", "prevalence", "spread", "phi", "kappa", "wrong"):
+        np.testing.assert_array_equal(getattr(result.fit.draws, name), getattr(memory.draws, name))
+    assert np.ptp(result.fit.draws.spread[..., 0]) > 0
+    loaded = adjudge.load(tmp_path).labels.sort("item")
+    assert np.abs(loaded["difficulty"] - memory.labels.sort("item")["difficulty"]).max() < 1e-9
+
+
+def test_chains_with_difficulty_go_on_to_the_same_bits(shelf, tmp_path, monkeypatch):
+    """A run that ends in the middle continues from its checkpoint, and its spread and labels are those of one run."""
+
+    class EndedError(BaseException):
+        pass
+
+    def progress(sweeps, _):
+        if sweeps >= 14:
+            raise EndedError
+
+    monkeypatch.setattr(chains, "EVERY", 0.0)
+    options = Options(run=Run(1, 10, 20), prior=DIFFICULT)
+    inputs = {"options": options, "every": 0.0}
+    with pytest.raises(EndedError):
+        fit_blocks(shelf.blocks, "hierarchical", out=tmp_path / "out", progress=progress, **inputs)
+    resumed = quiet(fit_blocks, shelf.blocks, "hierarchical", out=tmp_path / "out", **inputs)
+    peace = quiet(fit_blocks, shelf.blocks, "hierarchical", out=tmp_path / "peace", **inputs)
+    np.testing.assert_array_equal(resumed.fit.draws.spread, peace.fit.draws.spread)
+    assert resumed.labels.collect().equals(peace.labels.collect())
+
+
+def test_effects_of_families_need_families_in_blocks(shelf, tmp_path):
+    """As in memory, and before anything is drawn."""
+    options = Options(prior=replace(DIFFICULT, families=True))
+    with pytest.raises(UsageError) as error:
+        fit_blocks(shelf.blocks, "hierarchical", out=tmp_path, options=options)
+    assert str(error.value) == (
+        "effects of families need judges of which some share a family: give a table of judges (--judges)"
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -141,6 +141,7 @@ def _held(found, fit):
         ("ordinal", True, {"iterations": 8}),
         ("hybrid-confusion", True, {"inference": "map", "iterations": 8}),
         ("hybrid-confusion", True, {"run": SHORT, "seed": 3}),
+        ("hierarchical", False, {"run": Run(1, 2, 4), "prior": adjudge.Prior(difficulty=True)}),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
 )

@@ -16,11 +16,11 @@ from adjudge.inference.gibbs import (
     Sizes,
     aligned_to,
     diffuse,
-    first_spread,
     modes,
     settle,
     voted_by_chance,
     with_difficulty,
+    with_effects,
     with_populations,
     with_priors,
 )
@@ -203,7 +203,7 @@ def test_hierarchical_is_calibrated():
     assert_uniform(np.array(ranks))
 
 
-def with_effects(rng, confusion, prevalence, spread, shared=1.0):
+def uneven_crowd(rng, confusion, prevalence, spread, shared=1.0):
     """Return a crowd as ``simulated`` does, in which items have effects on the grid, and two families too."""
     block, rows = simulated(rng, confusion, prevalence), state_rows(confusion, spread).reshape(4, 2, GRID, 2)
     truth = (rng.random(12) < prevalence[np.arange(12) % 2, 1]).astype(int)
@@ -229,7 +229,7 @@ def one_chain_with_effects(step, block, seed):
     """Return the draws of one chain that began at some spread."""
     (start,) = diffuse(partial(voted_by_chance, block, topics=2), seed, 1)
     with ThreadPoolExecutor(1) as pool:
-        start = start._replace(spread=first_spread(block, 0.7))
+        start = with_effects(start, 0.7, block.family.size > 0)
         return sample(step, [start], 12, Run(1, 150, KEPT, 10), seed, pool)
 
 
@@ -244,7 +244,7 @@ def test_hybrid_with_difficulty_is_calibrated(families):
         rng = np.random.default_rng([3, seed])
         confusion = np.array([[rng.dirichlet(row) for row in rows] for _ in range(4)])
         prevalence, spread = rng.dirichlet(topics, 2), drawn_spread(rng, families)
-        block = with_effects(rng, confusion, prevalence, *spread)
+        block = uneven_crowd(rng, confusion, prevalence, *spread)
         result = one_chain_with_effects(with_difficulty(Sweep(block), rows, topics), block, seed)
         true = [confusion[0, 0, 0], confusion[3, 1, 1], prevalence[0, 1], *spread]
         parts = [*(result.confusion[0][:, j, k, k] for j, k in ((0, 0), (3, 1))), result.prevalence[0][:, 0, 1]]
@@ -262,7 +262,7 @@ def test_hierarchical_with_difficulty_is_calibrated(families):
         pseudo = np.maximum(phi * kappa[:, None], 1e-9)
         confusion = np.array([[rng.dirichlet(pseudo[k]) for k in range(2)] for _ in range(4)])
         prevalence, spread = rng.dirichlet(pseudo[2], 2), drawn_spread(rng, families)
-        block = with_effects(rng, confusion, prevalence, *spread)
+        block = uneven_crowd(rng, confusion, prevalence, *spread)
         result = one_chain_with_effects(with_difficulty(Sweep(block), prior, prior), block, seed)
         true = [*phi[:, 1], *kappa, confusion[0, 1, 1], prevalence[0, 1], *spread]
         parts = [result.phi[0][:, :, 1], result.kappa[0], result.confusion[0][:, 0, 1, 1]]

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import expit, logit
+from scipy.stats import chisquare
 
 import adjudge
 from adjudge.kernels import difficulty
 from adjudge.kernels.conjugate import Pareto
 from adjudge.kernels.difficulty import GRID, POINTS, SHARES
-from adjudge.kernels.family_effects import by_family, sweep_families
+from adjudge.kernels.family_effects import StateSweep
 from adjudge.kernels.sweep import new_key, random_bits
 from adjudge.kernels.truth import truth_posterior
 
@@ -153,21 +154,53 @@ def test_the_spread_is_found():
 
 @pytest.mark.parametrize("labels", [2, 3])
 def test_populations_are_drawn_around_the_rows(labels):
-    """Of many judges with many judgments, phi is near the mean of their rows, and kappa near its true value."""
+    """Of many judges with many judgments, phi is near the mean of their rows, and both kappas near their true values.
+
+    Diagonals have a concentration of 9, and the shares of wrong labels one of 2.
+    """
     rng = np.random.default_rng(4)
     phi = np.where(np.eye(labels, dtype=bool), 0.7, 0.3 / (labels - 1))
-    confusion = np.stack([rng.dirichlet(9 * row, 300) for row in phi], axis=1)
+    right, share = rng.beta(9 * 0.7, 9 * 0.3, (300, labels)), rng.dirichlet(np.ones(labels - 1), (300, labels))
+    wrong = share * (1 - right)[..., None]
+    confusion = np.stack([np.insert(wrong[:, k], k, right[:, k], axis=1) for k in range(labels)], axis=1)
     rows = difficulty.state_rows(confusion, 0.7).reshape(300, labels, GRID, labels)
     counts = np.moveaxis(rng.poisson(300 * SHARES[:, None] * rows), 3, 1).astype(float)
-    state = difficulty.Populations(np.full_like(confusion, 1 / labels), np.full_like(phi, 1 / labels), np.ones(labels))
+    alike = np.ones(labels if labels > 2 else 0)
+    start = rng.dirichlet(np.ones(labels), (300, labels)), np.full_like(phi, 1 / labels)
+    state = difficulty.Populations(*start, np.ones(labels), alike)
     kept = []
     for sweep in range(120):
-        state = difficulty.draw_populations(counts, *state, 0.7, Pareto(), rng)
+        state = difficulty.draw_populations(counts, state, 0.7, Pareto(), rng)
         if sweep >= 40:
             kept.append(state)
     np.testing.assert_allclose(np.mean([each.phi for each in kept], axis=0), phi, atol=0.04)
     np.testing.assert_allclose(np.mean([each.kappa for each in kept], axis=0), 9, rtol=0.3)
+    np.testing.assert_allclose(np.mean([each.wrong for each in kept], axis=0), np.full(alike.size, 2.0), rtol=0.3)
     np.testing.assert_allclose(np.mean([each.confusion for each in kept], axis=0), confusion, atol=0.15)
+
+
+def test_populations_of_wrong_labels_are_calibrated():
+    """Ranks of a mean, both concentrations and a share among draws are even, if all came from the prior."""
+    ranks, spread, judges = [], 0.8, 5
+    for seed in range(150):
+        rng = np.random.default_rng([7, seed])
+        kappa, alike = rng.random(3) ** (-1 / 1.5), rng.random(3) ** (-1 / 1.5)
+        own, share = rng.random(3), rng.dirichlet(np.ones(2), 3)
+        right = rng.beta(kappa * own, kappa * (1 - own), (judges, 3))
+        wrong = np.stack([rng.dirichlet(np.maximum(alike[k] * share[k], 1e-9), judges) for k in range(3)], axis=1)
+        wrong *= (1 - right)[..., None]
+        confusion = np.stack([np.insert(wrong[:, k], k, right[:, k], axis=1) for k in range(3)], axis=1)
+        rows = difficulty.state_rows(confusion, spread).reshape(judges, 3, GRID, 3)
+        counts = rng.multinomial(2, rows / rows.sum(axis=3, keepdims=True)).transpose(0, 3, 1, 2).astype(float)
+        state = difficulty.Populations(rng.dirichlet(np.ones(3), (judges, 3)), np.full((3, 3), 1 / 3), *np.ones((2, 3)))
+        drawn = []
+        for sweep in range(100 + 39 * 10):
+            state = difficulty.draw_populations(np.ascontiguousarray(counts), state, spread, Pareto(1.5, 1.0), rng)
+            if sweep >= 100 and sweep % 10 == 0:
+                drawn.append([state.phi[1, 1], state.kappa[1], state.wrong[1], state.confusion[0, 1, 0]])
+        ranks.append((np.array(drawn) < [own[1], kappa[1], alike[1], confusion[0, 1, 0]]).sum(axis=0))
+    for column in np.array(ranks).T:
+        assert chisquare(np.bincount(column // 5, minlength=8)).pvalue > 1e-3 / 4
 
 
 def test_the_spread_stays_below_its_bound():
@@ -175,26 +208,25 @@ def test_the_spread_stays_below_its_bound():
     block, prevalence, confusion = block_of(2, items=40)
     rng, spread = np.random.default_rng(5), np.array([1.9])
 
-    def sweep(spread, chance, probability, drawn):
-        return difficulty.sweep_states(block, prevalence, confusion, *spread, chance, probability, drawn)
+    def sweep(spreads, key):
+        return StateSweep(block).sweep_spreads(prevalence, confusion, spreads, key, NOWHERE)
 
     for _ in range(200):
-        spread, _ = difficulty.draw_spread_and_states(sweep, spread, (40, 40), rng, NOWHERE)
+        spread, _ = difficulty.draw_spread_and_states(sweep, spread, 40, rng)
         assert 0 <= spread[0] <= difficulty.LARGEST
 
 
 def test_what_families_share_stays_below_the_bound_of_the_spread():
     """The spread may be larger with families, as long as the part that all families share is not."""
     block, prevalence, confusion = block_of(2, items=40)
-    families = by_family(block._replace(family=np.array([0, 0, 0, 1, 1, 1, 2, 3], np.int32)))
+    families = StateSweep(block._replace(family=np.array([0, 0, 0, 1, 1, 1, 2, 3], np.int32)))
     rng, spread, kept = np.random.default_rng(5), np.array([2.5, 0.6]), []
 
-    def sweep(spread, chance, probability, drawn):
-        return sweep_families(families, prevalence, confusion, *spread, chance, probability, drawn)
+    def sweep(spreads, key):
+        return families.sweep_spreads(prevalence, confusion, spreads, key, NOWHERE)
 
     for _ in range(400):
-        sizes = 40, 40 + families.start.size - 1
-        spread, _ = difficulty.draw_spread_and_states(sweep, spread, sizes, rng, NOWHERE)
+        spread, _ = difficulty.draw_spread_and_states(sweep, spread, 40, rng)
         assert spread[0] >= 0
         assert 0 <= spread[1] <= 1
         assert spread.prod() <= difficulty.LARGEST

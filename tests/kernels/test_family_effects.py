@@ -7,6 +7,7 @@ import pytest
 
 import adjudge
 from adjudge.kernels import difficulty, family_effects
+from adjudge.kernels.block import add, split
 from adjudge.kernels.difficulty import GRID, SHARES
 from adjudge.kernels.replicate import replicate_with_truth
 from adjudge.kernels.sweep import new_key, random_bits
@@ -50,7 +51,7 @@ def enumerated(block, prevalence, confusion):
 def sweep(block, prevalence, confusion, spread=SPREAD, shared=SHARED, seed=0, drawn=None):
     """Return the counts of a sweep, and p(truth | rest)."""
     families, items = family_effects.by_family(block), block.topic.size
-    chance = random_bits(new_key(np.random.default_rng(seed)), 0, items + families.start.size - 1)
+    chance = random_bits(new_key(np.random.default_rng(seed)), 0, items + block.cell.size)
     probability = np.zeros((items, block.labels))
     drawn = np.empty(items, np.int32) if drawn is None else drawn
     arguments = (families, prevalence, confusion, spread, shared, chance, probability, drawn)
@@ -135,6 +136,27 @@ def test_many_judgments_of_an_item_do_not_underflow():
         state = np.logaddexp(own, each + np.log(SHARED)).sum(axis=0) + np.log(SHARES)
         evidence += np.logaddexp.reduce((state + np.log(prevalence[0])[:, None]).ravel())
     assert counts.evidence == pytest.approx(evidence)
+
+
+@pytest.mark.parametrize("families", [(), (0, 0, 1, 1, 2)], ids=["items", "families"])
+def test_parts_of_a_block_have_its_draws(families):
+    """Two sweeps over parts of the items draw what one over all of them draws, and their counts add up."""
+    block, prevalence, confusion = block_of(3, (0, 0, 1, 1, 2), items=41, per_item=3)
+    block, key = block._replace(family=np.array(families, np.int32)), new_key(np.random.default_rng(1))
+    spread, room, drawn = np.array([SPREAD, SHARED][: 2 if families else 1]), np.zeros((41, 3)), np.empty(41, np.int32)
+    whole = family_effects.StateSweep(block)(prevalence, confusion, spread, key, room, drawn)
+    parts, truths, first, judgment = [], [], 0, 0
+    for part in split(block, 2):
+        rows, truth = np.zeros((part.topic.size, 3)), np.empty(part.topic.size, np.int32)
+        sweep = family_effects.StateSweep(part, first, judgment, 41)
+        parts.append(sweep(prevalence, confusion, spread, key, rows, truth))
+        truths.append(truth)
+        first, judgment = first + part.topic.size, judgment + part.cell.size
+    total = add(parts)
+    np.testing.assert_array_equal(np.concatenate(truths), drawn)
+    np.testing.assert_array_equal(total.label, whole.label)
+    np.testing.assert_array_equal(total.truth, whole.truth)
+    assert total.evidence == pytest.approx(whole.evidence)
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])

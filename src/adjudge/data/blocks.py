@@ -18,7 +18,7 @@ import shutil
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -86,6 +86,11 @@ class Blocks:
     def first(self) -> tuple[int, ...]:
         """The position of the first item of each block among all items."""
         return (0, *accumulate(part.items for part in self.parts))[:-1]
+
+    @cached_property
+    def first_judgment(self) -> tuple[int, ...]:
+        """The position of the first judgment of each block among all judgments."""
+        return (0, *accumulate(part.judgments for part in self.parts))[:-1]
 
     @property
     def address(self) -> tuple[str, str | None]:
@@ -403,7 +408,7 @@ def with_gold(
     if unjudged:
         message = f"{source.name}: nobody judged {unjudged:,} of the {total:,} gold items (kept with their truth)"
         warnings.warn(message, AdjudgeWarning, stacklevel=2)
-    return open_blocks(blocks.folder, folder)
+    return replace(open_blocks(blocks.folder, folder), panel=blocks.panel)
 
 
 def _gold_folder(blocks: Blocks, names: pl.Series, truths: Codes) -> Path | None:

@@ -25,7 +25,7 @@ from adjudge.inference.calibration import unmixed
 from adjudge.inference.chains import Draws, Run, State, sample
 from adjudge.inference.components import FIRST_SPREAD
 from adjudge.inference.fitted import as_fitted
-from adjudge.inference.gibbs import aligned_to, with_difficulty, with_priors
+from adjudge.inference.gibbs import aligned_to, with_difficulty, with_effects, with_priors
 from adjudge.inference.result import ADVERSARIAL, INTERVAL, Fit, judged
 from adjudge.inference.save import read_fitted
 from adjudge.kernels.block import NO_FAMILIES, Block
@@ -159,7 +159,7 @@ def difficulty_draws(evidence: Evidence, run: Run, seed: int = 0) -> Draws:
     (``studies/benchmarks/difficulty.py``).
     """
     over, K = Sweep(evidence.block._replace(family=NO_FAMILIES)), evidence.block.labels
-    even, spread = np.full(K, 1 / K), np.array([FIRST_SPREAD])
+    even = np.full(K, 1 / K)
     if K == 1:
         start, step = (
             State(evidence.prior, evidence.matrix, np.empty((0, 1)), np.empty(0)),
@@ -168,7 +168,7 @@ def difficulty_draws(evidence: Evidence, run: Run, seed: int = 0) -> Draws:
     else:
         population = typical_confusion(evidence), np.full(K, FIRST_KAPPA)
         start, step = (
-            State(evidence.prior, evidence.matrix, *population, spread=spread),
+            with_effects(State(evidence.prior, evidence.matrix, *population), FIRST_SPREAD),
             with_difficulty(over, Pareto(), even),
         )
     with ThreadPoolExecutor(run.chains) as pool:

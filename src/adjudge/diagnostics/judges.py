@@ -195,7 +195,7 @@ def cards(
     >>> import adjudge
     >>> judgments = adjudge.dataset("anesthesia")
     >>> cards(adjudge.fit(judgments, "dawid-skene"), judgments)
-    Cards(5 judges; median Youden's J 0.64)
+    Cards(5 judges; median Youden's J 0.63)
 
     """
     fit, evidence = gather_evidence(fit, judgments)
@@ -429,7 +429,7 @@ def judges(
     >>> judgments = adjudge.dataset("anesthesia")
     >>> crowd = judges(adjudge.fit(judgments, "dawid-skene"), judgments)
     >>> crowd
-    Judges(5 judges, 315 judgments; median Youden's J 0.64)
+    Judges(5 judges, 315 judgments; median Youden's J 0.63)
     >>> crowd.cards[0].sentence
     'Right on about four in five items; no single confusion stands out.'
 

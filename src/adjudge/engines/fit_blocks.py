@@ -32,9 +32,11 @@ from adjudge.engines.engine import Engine, Threads
 from adjudge.engines.steps import (
     ChainStates,
     ModelSpec,
+    StateParams,
     SweepParams,
     assignment_step,
     count_gold,
+    draw_states,
     draw_truths,
     model_block,
     state_file,
@@ -46,11 +48,11 @@ from adjudge.engines.steps import (
 from adjudge.errors import InputError, UsageError
 from adjudge.inference.calibrate import beside_people
 from adjudge.inference.calibration import Calibration, by_crowds, expected_share, mixed
-from adjudge.inference.chains import Draws, Hooks, Run, Watch, sample
+from adjudge.inference.chains import Draws, Hooks, Run, State, Step, Watch, sample
 from adjudge.inference.correlation import correlation_of
 from adjudge.inference.em import EmResult, Progress, Rules
 from adjudge.inference.fit import DEFAULT
-from adjudge.inference.gibbs import Sizes, diffuse, ended, means, named, refuse_run, settle, warn
+from adjudge.inference.gibbs import Sizes, ended, families_of, first_states, means, named, refuse_run, settle, warn
 from adjudge.inference.infer import align_truths, initial_params, run_em
 from adjudge.inference.model import Model, Sampler, configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.options import Options
@@ -58,12 +60,14 @@ from adjudge.inference.params import Assign, Params, Prior, accurate
 from adjudge.inference.people import panel_tiers
 from adjudge.inference.result import Fit
 from adjudge.inference.save import LABELS, about_to_write, save
-from adjudge.kernels.block import Block, Tally, join_items, take_items
-from adjudge.kernels.sweep import NO_DRAWS, new_key
+from adjudge.kernels.block import NO_FAMILIES, Block, Tally, join_items, take_items
+from adjudge.kernels.difficulty import Swept
+from adjudge.kernels.sweep import NO_DRAWS, Key, new_key
 from adjudge.kernels.truth import label_counts
 
 CHECKPOINT = "checkpoint"  # the folder of checkpoints in that of the fit
 SAMPLED = 100_000  # judgments on which the correlation of errors is measured
+NO_SPREAD = np.empty(0)  # of the difficulty of items
 STATES = "states"  # the folder of the states of chains in that of checkpoints
 
 
@@ -282,9 +286,11 @@ def _fit_record(
 class BlockSweep:
     """Draws the truths of all blocks by an engine, for one chain."""
 
-    def __init__(self, blocks: Blocks, engine: Engine, topics: int, folder: Path, chain: int) -> None:
+    def __init__(
+        self, blocks: Blocks, engine: Engine, topics: int, folder: Path, chain: int, family: Codes = NO_FAMILIES
+    ) -> None:
         self.blocks, self.engine, self.topics, self.folder, self.chain = blocks, engine, topics, folder, chain
-        self.items, self.labels, self.written = blocks.items, len(blocks.scale), 0
+        self.items, self.labels, self.written, self.family = blocks.items, len(blocks.scale), 0, family
 
     def __call__(
         self,
@@ -296,12 +302,38 @@ class BlockSweep:
     ) -> Tally:
         """Draw every truth; if p(truth | rest) is asked for, write the state from which it is computed later."""
         if probability.size:
-            file = io.BytesIO()
-            np.savez(file, allow_pickle=False, prevalence=prevalence, confusion=confusion)
-            write_file(file.getvalue(), state_file(self.folder, self.chain, self.written))
-            self.written += 1
+            self.write(prevalence, confusion)
         params = SweepParams(prevalence, confusion, new_key(rng))
         return self.engine.map_sum(self.blocks, partial(draw_truths, self.topics), params)
+
+    def sweep_spreads(
+        self, prevalence: Floats, confusion: Floats, spreads: list[Floats], key: Key, room: Floats, truths: int = 0
+    ) -> list[Swept]:
+        """Draw every truth and effect under all spreads in one pass; the state is written by ``write_states``."""
+        params = StateParams(prevalence, confusion, np.array(spreads), key, self.family)
+        total = self.engine.map_sum(self.blocks, partial(draw_states, self.topics), params)
+        label = np.ascontiguousarray(np.moveaxis(total.label, 1, 0))  # (S, J, K, K, G)
+        evidence = (0.0, total.evidence)  # relative to the first
+        tallies = zip(total.truth, label, evidence, strict=False)
+        return [Swept(Tally(*each), np.zeros(room.shape), NO_DRAWS) for each in tallies]
+
+    def write_states(self, step: Step) -> Step:
+        """Return a step with difficulty that also writes the state by which it drew truths, once it has a spread."""
+
+        def run(state: State, rng: np.random.Generator, probability: Floats) -> State:
+            after = step(state, rng, probability)
+            if probability.size:
+                self.write(state.prevalence, state.confusion, after.spread)
+            return after
+
+        return run
+
+    def write(self, prevalence: Floats, confusion: Floats, spread: Floats = NO_SPREAD) -> None:
+        """Write a state from which p(truth | rest) is computed later."""
+        file = io.BytesIO()
+        np.savez(file, allow_pickle=False, prevalence=prevalence, confusion=confusion, spread=spread)
+        write_file(file.getvalue(), state_file(self.folder, self.chain, self.written))
+        self.written += 1
 
 
 def _sample(task: _Task) -> Outcome:
@@ -321,7 +353,7 @@ def _sample(task: _Task) -> Outcome:
     result = EmResult(means(draws, sizes, prior), (), draws.sweeps, ended(draws, diagnosis))
     names = tuple(tuple(int(k) for k in chain[0]) for chain in draws.probability)
     written = min(sweep.written for sweep in sweeps[: len(names)])  # after Ctrl-C, some chains may not have started
-    states = ChainStates(str(sweeps[0].folder), names, written, topics, result.params)
+    states = ChainStates(str(sweeps[0].folder), names, written, topics, result.params, sweeps[0].family)
     about_to_write(task.out)
     tally = task.engine.map_sum(blocks, partial(write_mean_block, task.spec, str(task.out)), states)
     return result, tally, draws, None
@@ -332,7 +364,8 @@ def _block_sweeps(task: _Task, topics: int, chains: int) -> list[BlockSweep]:
     folder = task.checkpoint.folder / STATES
     for chain in range(chains):
         state_file(folder, chain, 0).parent.mkdir(parents=True, exist_ok=True)
-    return [BlockSweep(task.blocks, task.engine, topics, folder, chain) for chain in range(chains)]
+    family = families_of(task.blocks.panel, task.spec.options.prior or Prior())
+    return [BlockSweep(task.blocks, task.engine, topics, folder, chain, family) for chain in range(chains)]
 
 
 def _draw(task: _Task, sweeps: list[BlockSweep], sizes: Sizes, run: Run, prior: Prior) -> Draws:
@@ -343,12 +376,12 @@ def _draw(task: _Task, sweeps: list[BlockSweep], sizes: Sizes, run: Run, prior: 
     if not prior.gold_informs:
         counted = engine.map_sum(blocks, partial(count_gold, topics), None).truth
     vote = partial(engine.map_sum, blocks, partial(vote_truths, topics))
-    starts = diffuse(vote, seed, run.chains, prior.least, permute=blocks.gold is None)
-    if not model.prevalence.hierarchical:
-        starts = [start._replace(phi=np.empty((0, K)), kappa=np.empty(0)) for start in starts]
+    starts = first_states(vote, model, task.spec.options, permute=blocks.gold is None)
     watch = None if task.progress is None else Watch(run.chains, task.progress)
     hooks = Hooks(watch, keeper=_ChainKeeper(task.checkpoint, sweeps))
     steps = [sampler(sweep, counted) for sweep in sweeps]
+    if prior.difficulty:
+        steps = [sweep.write_states(step) for sweep, step in zip(sweeps, steps, strict=True)]
     with ThreadPoolExecutor(1) as pool:  # one chain at a time, since it keeps all workers of the engine busy
         if any(task.checkpoint.load(chain) is None for chain in range(run.chains)):  # others begin where they were
             starts = settle(steps, starts, sizes, run, seed, pool)

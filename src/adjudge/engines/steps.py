@@ -17,6 +17,7 @@ from adjudge.data.blocks import Blocks
 from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.engine import Step
 from adjudge.inference.calibration import Calibration, mixed
+from adjudge.inference.chains import NOWHERE
 from adjudge.inference.components import winners
 from adjudge.inference.gibbs import of_gold, voted_by_chance
 from adjudge.inference.infer import settled
@@ -27,8 +28,11 @@ from adjudge.inference.people import panel_tiers, weighed_block
 from adjudge.inference.result import Fit
 from adjudge.inference.save import LABELS
 from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.family_effects import StateSweep
 from adjudge.kernels.sweep import Key, sweep_once
 from adjudge.kernels.truth import count, truth_posterior
+
+NO_KEY: Key = np.zeros(2, np.uint64)  # for probabilities, which need no random bits
 
 
 class ModelSpec(NamedTuple):
@@ -68,6 +72,30 @@ def draw_truths(topics: int, blocks: Blocks, number: int, params: SweepParams) -
     """Draw the truths of the items in a block, and return their counts."""
     block = topic_block(blocks, number, topics)
     return sweep_once(block, params.prevalence, params.confusion, params.key, blocks.first[number])
+
+
+class StateParams(NamedTuple):
+    """The params and random key by which a Gibbs sweep draws truths and effects of items, under one spread or two."""
+
+    prevalence: Floats  # (T, K)
+    confusion: Floats  # (J, K, K)
+    spreads: Floats  # (1 or 2, 1 or 2)
+    key: Key  # of the sweep
+    family: Codes  # (J), or (0) if families have no effects
+
+
+def draw_states(topics: int, blocks: Blocks, number: int, params: StateParams) -> Tally:
+    """Draw truths and effects of the items in a block under every spread, and return their counts.
+
+    Truths (S, T, K) and labels (J, S, K, K, G) are counted by spread. The evidence is that of the last spread minus
+    that of the first.
+    """
+    block = topic_block(blocks, number, topics)._replace(family=params.family)
+    sweep = StateSweep(block, blocks.first[number], blocks.first_judgment[number], blocks.items)
+    swept = sweep.sweep_spreads(params.prevalence, params.confusion, list(params.spreads), params.key, NOWHERE)
+    truth = np.stack([each.counts.truth for each in swept])
+    label = np.stack([each.counts.label for each in swept], axis=1)
+    return Tally(truth, label, swept[-1].counts.evidence - swept[0].counts.evidence)
 
 
 def vote_truths(topics: int, blocks: Blocks, number: int, key: Key) -> Tally:
@@ -124,26 +152,32 @@ class ChainStates(NamedTuple):
     sweeps: int  # per chain, after the warm-up
     topics: int
     params: Params  # the means
+    family: Codes  # (J), or (0) if families have no effects
 
 
 def write_mean_block(spec: ModelSpec, out: str, blocks: Blocks, number: int, states: ChainStates) -> Tally:
     """Write the labels of the items in a block, by the mean of p(truth | rest) over the sweeps of all chains."""
-    block = topic_block(blocks, number, states.topics)
-    mean = np.zeros((block.topic.size, block.labels))
+    block = topic_block(blocks, number, states.topics)._replace(family=states.family)
+    mean, model, with_effects = np.zeros((block.topic.size, block.labels)), spec.resolve(), StateSweep(block)
     for chain, names in enumerate(states.names):
         total = np.zeros_like(mean)
         for sweep in range(states.sweeps):
-            prevalence, confusion = read_state(Path(states.folder), chain, sweep)
-            total += truth_posterior(block, prevalence, confusion)[0]
+            prevalence, confusion, spread = read_state(Path(states.folder), chain, sweep)
+            if spread.size:
+                with_effects(prevalence, confusion, spread, NO_KEY, total)
+            else:
+                total += truth_posterior(block, prevalence, confusion)[0]
         mean += total[:, list(names)] / states.sweeps
     mean /= len(states.names)
-    return _write_labels(spec, spec.resolve(), out, blocks, number, block, mean, states.params)
+    if model.items.columns:
+        mean = np.column_stack([mean, model.posterior(block, states.params)[0][:, block.labels :]])
+    return _write_labels(spec, model, out, blocks, number, block, mean, states.params)
 
 
-def read_state(folder: Path, chain: int, sweep: int) -> tuple[Floats, Floats]:
-    """Return the prevalence and confusion by which a sweep drew truths."""
+def read_state(folder: Path, chain: int, sweep: int) -> tuple[Floats, Floats, Floats]:
+    """Return the prevalence and confusion by which a sweep drew truths, and the spread, empty without difficulty."""
     with np.load(state_file(folder, chain, sweep), allow_pickle=False) as arrays:
-        return arrays["prevalence"], arrays["confusion"]
+        return arrays["prevalence"], arrays["confusion"], arrays["spread"]
 
 
 def state_file(folder: Path, chain: int, sweep: int) -> Path:

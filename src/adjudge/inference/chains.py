@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from adjudge.errors import UsageError
 from adjudge.inference.convergence import r_hat
 from adjudge.inference.em import Progress
 from adjudge.kernels.block import Tally
-from adjudge.kernels.sweep import NO_DRAWS
+from adjudge.kernels.difficulty import Swept
+from adjudge.kernels.sweep import NO_DRAWS, Key
 
 
 class State(NamedTuple):
@@ -35,6 +36,7 @@ class State(NamedTuple):
     kappa: Floats  # (P) concentrations of these populations
     truth: NDArray[np.uint8] = np.empty((0, 0), np.uint8)  # (B, I / 8) bits of the truths, if they are kept
     spread: Floats = np.empty(0)  # (1 or 2) of the difficulty of items, and how often families share it, if learned
+    wrong: Floats = np.empty(0)  # (K) concentrations of the shares of wrong labels, if they have populations too
 
 
 # A step adds p(truth | rest) to its last argument, unless that is empty.
@@ -93,6 +95,7 @@ class Draws(NamedTuple):
     sweeps: int = 0  # of all chains, including those that were not kept
     truth: NDArray[np.uint8] = np.empty((0, 0, 0, 0), np.uint8)  # (C, D, B, I / 8), see ``kernels.sweep.pack``
     spread: Floats = np.empty((0, 0, 0))  # (C, D, 1 or 2) of the difficulty of items, if it was learned
+    wrong: Floats = np.empty((0, 0, 0))  # (C, D, K) concentrations of the shares of wrong labels, if there are any
 
 
 class Truths(Protocol):
@@ -110,6 +113,17 @@ class Truths(Protocol):
         drawn: Codes = NO_DRAWS,
     ) -> Tally:
         """Return the tally of the draws; see ``Sweep``."""
+        ...
+
+
+@runtime_checkable
+class States(Protocol):
+    """Draws truths and effects of all items, given the rest, and counts them: over a block, or by an engine."""
+
+    def sweep_spreads(
+        self, prevalence: Floats, confusion: Floats, spreads: list[Floats], key: Key, room: Floats, truths: int = 0
+    ) -> list[Swept]:
+        """Return a sweep under every spread; see ``StateSweep``."""
         ...
 
 
@@ -214,10 +228,10 @@ def _gathered(room: Sequence[NDArray[Any]], chains: Sequence[_Chain], interrupte
         raise KeyboardInterrupt
     *states, summed = room if len(started) == len(chains) else _rows_of(room, started)
     least = min(chain.kept for chain in started)
-    prevalence, confusion, phi, kappa, truth, spread = (array[:, :least] for array in states)
+    prevalence, confusion, phi, kappa, truth, spread, wrong = (array[:, :least] for array in states)
     probability = summed / np.array([chain.swept for chain in started])[:, None, None]
     swept = sum(chain.sweep for chain in chains)
-    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth, spread)
+    return Draws(prevalence, confusion, phi, kappa, probability, not interrupted, swept, truth, spread, wrong)
 
 
 def _rows_of(room: Sequence[NDArray[Any]], chains: Sequence[_Chain]) -> list[NDArray[Any]]:

@@ -34,7 +34,8 @@ def to_arviz(fit: Fit) -> Any:
     -------
     DataTree
         The group ``posterior`` with prevalence, confusion and, of the hierarchical model, phi and kappa; with
-        difficulty, the spread of the difficulty of items and, if judges have families, how often these share it.
+        difficulty, the spread of the difficulty of items and, if judges have families, how often these share it; with
+        both and more than two labels, ``kappa_wrong`` of the shares of wrong labels.
     """
     try:
         from arviz_base import from_dict
@@ -51,6 +52,8 @@ def to_arviz(fit: Fit) -> Any:
         coords["population"] = [*labels, "topics"]
     if draws.spread.size:
         variables |= dict(zip(("spread", "shared"), np.moveaxis(draws.spread, 2, 0), strict=False))
+    if draws.wrong.size:
+        variables["kappa_wrong"], dims["kappa_wrong"] = draws.wrong, ["truth"]
     if draws.truth.size:
         variables["truths"] = unpack(draws.truth, len(fit.items)).astype(np.int16)
         dims["truths"], coords["item"] = ["item"], fit.items.cast(str).to_list()

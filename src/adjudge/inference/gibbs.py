@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
+from adjudge.data.panel import Panel
 from adjudge.errors import AdjudgeWarning, UsageError
-from adjudge.inference.chains import NOWHERE, Draws, Hooks, Run, State, Step, Truths, Watch, sample
+from adjudge.inference.chains import NOWHERE, Draws, Hooks, Run, State, States, Step, Truths, Watch, sample
 from adjudge.inference.components import difficulty_skill, most_likely
 from adjudge.inference.convergence import ENOUGH, Convergence, convergence, r_hat
 from adjudge.inference.em import EmResult, Progress
@@ -42,16 +43,16 @@ from adjudge.inference.params import GAIN, Params, Prior, best_order
 from adjudge.kernels.block import NO_FAMILIES, Block, Tally
 from adjudge.kernels.conjugate import Pareto, Population, dirichlet_rows, draw_population, mirrored_rows, redraw
 from adjudge.kernels.difficulty import (
-    StateCounts,
+    Populations,
+    Swept,
     draw_populations,
     draw_rows,
     draw_spread_and_states,
     state_labels,
     state_prior,
     state_rows,
-    sweep_states,
 )
-from adjudge.kernels.family_effects import by_family, family_posterior, sweep_families
+from adjudge.kernels.family_effects import StateSweep, by_family, family_posterior
 from adjudge.kernels.sweep import ULP, Key, Sweep, new_key, pack, random_bits, unpack
 from adjudge.kernels.truth import FLOOR, count, truth_posterior, vote_shares
 
@@ -115,29 +116,26 @@ def with_difficulty(
     """Return a sweep in which the difficulty of items is drawn too (``kernels.difficulty``).
 
     If the judges have families, these have an effect of their own on every item (``kernels.family_effects``). ``rows``
-    are the pseudo-counts of judges' rows (K, K) or the prior of the kappa of their populations, and ``topics`` those of
-    prevalence (K). ``counted`` (T, K) is taken off the tally of topics.
+    are the pseudo-counts of judges' rows (K, K) or the prior of the kappas of their populations, and ``topics`` those
+    of prevalence (K). ``counted`` (T, K) is taken off the tally of topics.
     """
-    if not isinstance(over, Sweep):
-        raise UsageError("chains with the difficulty of items need the judgments in memory: fit them without blocks")
-    block, K = over.block, over.labels
-    families = by_family(block) if block.family.size else None
-    sizes = over.items, over.items + (0 if families is None else families.start.size - 1)
+    states, K = StateSweep(over.block) if isinstance(over, Sweep) else over, over.labels
+    assert isinstance(states, States)
 
     def step(state: State, rng: np.random.Generator, probability: Floats) -> State:
-        drawn = np.empty(over.items if state.truth.size and probability.size else 0, np.int32)
+        truths = over.items if state.truth.size and probability.size else 0
 
-        def sweep(spread: Floats, chance: Codes, probability: Floats, drawn: Codes) -> StateCounts:
-            current = (state.prevalence, state.confusion, float(spread[0]))
-            if families is None:
-                return sweep_states(block, *current, chance, probability, drawn)
-            return sweep_families(families, *current, float(spread[1]), chance, probability, drawn)
+        def sweep(spreads: list[Floats], key: Key) -> list[Swept]:
+            return states.sweep_spreads(state.prevalence, state.confusion, spreads, key, probability, truths)
 
-        effects, counts = draw_spread_and_states(sweep, state.spread, sizes, rng, probability, drawn)
-        spread, phi, kappa = float(effects[0]), state.phi, state.kappa
+        effects, (counts, added, drawn) = draw_spread_and_states(sweep, state.spread, over.items, rng)
+        probability += added
+        spread, phi, kappa, wrong = float(effects[0]), state.phi, state.kappa, state.wrong
         if isinstance(rows, Pareto):
-            judges = draw_populations(counts.label, state.confusion, phi[:K], kappa[:K], spread, rows, rng)
-            confusion, phi, kappa = judges.confusion, np.vstack([judges.phi, phi[K:]]), np.r_[judges.kappa, kappa[K:]]
+            current = Populations(state.confusion, phi[:K], kappa[:K], state.wrong)
+            judges = draw_populations(counts.label, current, spread, rows, rng)
+            confusion, wrong = judges.confusion, judges.wrong
+            phi, kappa = np.vstack([judges.phi, phi[K:]]), np.r_[judges.kappa, kappa[K:]]
         else:
             confusion = draw_rows(counts.label, rows, state.confusion, spread, rng)
         truth = counts.truth if counted is None else counts.truth - counted
@@ -148,14 +146,18 @@ def with_difficulty(
         else:
             prevalence = dirichlet_rows(topics + truth, rng)
         bits_kept = pack(drawn, K) if drawn.size else state.truth
-        return State(prevalence, confusion, phi, kappa, bits_kept, effects)
+        return State(prevalence, confusion, phi, kappa, bits_kept, effects, wrong)
 
     return step
 
 
-def first_spread(block: Block, spread: float) -> Floats:
-    """Return where chains start: a spread of the difficulty of items and, with families, how often these share it."""
-    return np.array([spread, FIRST_SHARED] if block.family.size else [spread])
+def with_effects(start: State, spread: float, families: bool = False) -> State:
+    """Return a start with a spread of the difficulty of items and, with families, how often these share it.
+
+    If there are populations and several wrong labels, the shares of these begin as concentrated as whole rows.
+    """
+    K, effects = start.confusion.shape[2], np.array([spread, FIRST_SHARED] if families else [spread])
+    return start._replace(spread=effects, wrong=start.kappa[: K if K > 2 else 0])
 
 
 def _swept(over: Truths, state: State, rng: np.random.Generator, probability: Floats) -> tuple[Tally, State]:
@@ -198,6 +200,28 @@ def diffuse(begin: Begin, seed: int, chains: int, least: float = 0.0, permute: b
     return starts
 
 
+def first_states(begin: Begin, model: Model, options: Options, permute: bool) -> Sequence[State]:
+    """Return the states at which the chains of a model start; see ``diffuse``."""
+    prior, run = options.prior or Prior(), options.run or Run()
+    starts = diffuse(begin, options.seed, run.chains, prior.least, permute)
+    if not model.prevalence.hierarchical:
+        starts = [start._replace(phi=start.phi[:0], kappa=start.kappa[:0]) for start in starts]
+    if not prior.difficulty:
+        return starts
+    spreads = FIRST_SPREADS * run.chains
+    return [with_effects(start, spreads[c], prior.families) for c, start in enumerate(starts)]
+
+
+def families_of(panel: Panel | None, prior: Prior) -> Codes:
+    """Return the family of each judge (J), or (0) if families have no effects; refuse a panel that has none."""
+    family = NO_FAMILIES if panel is None or not prior.families else panel.shared_families()
+    if prior.families and not family.size:
+        raise UsageError(
+            "effects of families need judges of which some share a family: give a table of judges (--judges)"
+        )
+    return family
+
+
 def settle(
     steps: Sequence[Step], starts: Sequence[State], sizes: Sizes, run: Run, seed: int, pool: Executor
 ) -> list[State]:
@@ -221,13 +245,14 @@ def settle(
 
 def _renamed(state: State, order: Codes) -> State:
     """Return a state with its truths in another order."""
-    K, phi, kappa = order.size, state.phi, state.kappa
+    K, phi, kappa, wrong = order.size, state.phi, state.kappa, state.wrong
     if kappa.size:  # a population for each truth, then that of topics
         every = np.r_[order, K]
         phi, kappa = phi[every], kappa[every]
         phi = np.vstack([phi[:K], phi[K:, order]])
     prevalence, confusion = state.prevalence[:, order], np.ascontiguousarray(state.confusion[:, order])
-    return state._replace(prevalence=prevalence, confusion=confusion, phi=phi, kappa=kappa)
+    wrong = wrong[order] if wrong.size else wrong
+    return state._replace(prevalence=prevalence, confusion=confusion, phi=phi, kappa=kappa, wrong=wrong)
 
 
 def _rows_given(tally: Tally, phi: Floats, kappa: Floats, rng: np.random.Generator) -> State:
@@ -268,12 +293,7 @@ def draw(
     """Sample a model, and warn if the chains have not converged."""
     block, topics = model.block(judgments, gold)
     prior, run = options.prior or Prior(), options.run or Run()
-    if not prior.families:
-        block = block._replace(family=NO_FAMILIES)
-    elif not block.family.size:
-        raise UsageError(
-            "effects of families need judges of which some share a family: give a table of judges (--judges)"
-        )
+    block = block._replace(family=families_of(judgments.panel, prior))
     judged = np.bincount(judgments.judge, minlength=block.judges)
     sizes = Sizes(block.topic.size, block.judges, block.labels, topics, judged, bool((block.gold >= 0).any()))
     refuse_run(sizes, run)
@@ -282,15 +302,10 @@ def draw(
     counted = np.zeros((topics, block.labels)) if prior.gold_informs else of_gold(block, topics)
     step = model.sampler(Sweep(block), counted)
     vote = partial(voted_by_chance, block, topics=topics)
-    starts = diffuse(vote, options.seed, run.chains, prior.least, permute=not sizes.gold)
-    if not model.prevalence.hierarchical:
-        starts = [start._replace(phi=np.empty((0, block.labels)), kappa=np.empty(0)) for start in starts]
+    starts = first_states(vote, model, options, permute=not sizes.gold)
     if run.truths:
         nothing = pack(np.zeros(block.topic.size, np.int32), block.labels)
         starts = [start._replace(truth=nothing) for start in starts]
-    if prior.difficulty:
-        spreads = FIRST_SPREADS * run.chains
-        starts = [start._replace(spread=first_spread(block, spreads[c])) for c, start in enumerate(starts)]
     starts = settle([step] * run.chains, starts, sizes, run, options.seed, pool)
     draws = sample(
         step,
@@ -503,6 +518,7 @@ def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
     if not renamed:
         return draws, []
     prevalence, confusion, phi, kappa, probability = (np.array(field) for field in draws[:5])
+    wrong = np.array(draws.wrong)
     for c in renamed:
         order = names[c]
         prevalence[c], probability[c] = prevalence[c][..., order], probability[c][..., order]
@@ -511,9 +527,17 @@ def aligned(draws: Draws, judged: Codes) -> tuple[Draws, list[int]]:
             every = np.r_[order, order.size]
             phi[c], kappa[c] = phi[c][:, every], kappa[c][:, every]
             phi[c][:, -1] = phi[c][:, -1][:, order]
+        if wrong.size:
+            wrong[c] = wrong[c][:, order]
     truth = _renamed_bits(draws, names) if draws.truth.size else draws.truth
     renamed_draws = draws._replace(
-        prevalence=prevalence, confusion=confusion, phi=phi, kappa=kappa, probability=probability, truth=truth
+        prevalence=prevalence,
+        confusion=confusion,
+        phi=phi,
+        kappa=kappa,
+        probability=probability,
+        truth=truth,
+        wrong=wrong,
     )
     return renamed_draws, renamed
 

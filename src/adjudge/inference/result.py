@@ -147,6 +147,8 @@ def everything(
     parts = [populations(draws, labels)] if draws.kappa.size else []
     effects = zip(("spread of difficulty", "share of families"), np.moveaxis(draws.spread, 2, 0), strict=False)
     parts += [_columns(list(effects))] if draws.spread.size else []
+    alike = zip((f"kappa of wrong labels[{label}]" for label in labels), np.moveaxis(draws.wrong, 2, 0), strict=False)
+    parts += [_columns(list(alike))] if draws.wrong.size else []
     parts += [_columns(list(named)) for named in (_prevalence(draws, labels, topics), _cells(draws, labels, judges))]
     return {name: [value for part in parts for value in part[name]] for name in ("parameter", *MEASURES)}
 

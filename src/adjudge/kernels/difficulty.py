@@ -11,6 +11,11 @@ log-concave density that depends on how often the judge was right and wrong at e
 slice sampling (Neal 2003). Truth and effect of an item are drawn together, because they depend on each other; the
 spread is drawn before, with both integrated out.
 
+If judges are a population, its diagonals are Beta(kappa m, kappa (1 - m)), m uniform, and its shares of wrong labels
+Dirichlet(kappa' p), p uniform. With one kappa for both, judges who agree in which wrong label they give would seem to
+agree in how often they are right, and their intervals would be too narrow (``studies/benchmarks/difficulty.py``). With
+two labels there is one wrong label, and this is the hierarchical model's population.
+
 The prior of the spread is half-normal, up to 2 (in crowds with gold it is from .35 to 1.7). With a larger spread an
 effect could take the place of the truth: all items would have the same truth, and half of them would be easy.
 """
@@ -25,11 +30,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
-from adjudge.kernels.conjugate import Pareto, Table, expand, gamma_draw, rising, tabulate
+from adjudge.kernels.conjugate import Pareto, draw_logs, expand, gamma_draw, tabulate
 from adjudge.kernels.replicate import FLATTER
-from adjudge.kernels.sweep import NO_DRAWS, ULP, new_key, random_bits
+from adjudge.kernels.sweep import NO_DRAWS, ULP, Key, new_key
 
 GRID = 8  # points of the effect: with two labels, 16 states of an item are a few vector registers
 STEP = 0.8  # between two of them, before they are scaled to a variance of 1
@@ -82,17 +87,6 @@ def state_rows(confusion: Floats, spread: float) -> Floats:
     return np.ascontiguousarray(rows.reshape(J, K, K * GRID).transpose(0, 2, 1))
 
 
-class StateCounts(NamedTuple):
-    """The counts of a sweep, and the log evidence."""
-
-    truth: Floats  # (T, K)
-    label: Floats  # (J, K, K, G) judge, label, truth and effect
-    evidence: float
-
-
-SweepStates: TypeAlias = Callable[[Floats, Codes, Floats, Codes], StateCounts]
-
-
 def sweep_states(
     block: Block,
     prevalence: Floats,
@@ -101,8 +95,8 @@ def sweep_states(
     chance: Codes,
     probability: Floats,
     drawn: Codes = NO_DRAWS,
-) -> StateCounts:
-    """Draw truth and effect of every item together, and count them.
+) -> Tally:
+    """Draw truth and effect of every item together, and count them: labels by judge, label, truth and effect.
 
     ``chance`` (I) are random bits. If they are not empty, p(truth | rest) is added to ``probability`` (I, K), and the
     truths are written to ``drawn`` (I).
@@ -114,7 +108,7 @@ def sweep_states(
     prior = np.maximum(state_prior(prevalence), TINY)
     loop = _sweep_loop(K * GRID)
     evidence = loop(*arrays, prior, likelihood.reshape(-1), chance, probability, drawn, truth, counts)
-    return StateCounts(truth, counts.reshape(J, K, K, GRID), evidence)
+    return Tally(truth, counts.reshape(J, K, K, GRID), evidence)
 
 
 @compiled
@@ -230,54 +224,51 @@ def multiply(p: Floats, first: int, last: int, cell: Codes, weight: Floats, flat
     return moved
 
 
+class Swept(NamedTuple):
+    """A sweep under one spread."""
+
+    counts: Tally  # with labels by judge, label, truth and effect (J, K, K, G)
+    probability: Floats  # (I, K) p(truth | rest), or empty
+    drawn: Codes  # (I) the truths, or empty
+
+
+SweepSpreads: TypeAlias = Callable[[list[Floats], Key], list[Swept]]
+
+
 def draw_spread_and_states(
-    sweep: SweepStates,
-    spread: Floats,
-    sizes: tuple[int, int],
-    rng: np.random.Generator,
-    probability: Floats,
-    drawn: Codes = NO_DRAWS,
-) -> tuple[Floats, StateCounts]:
+    sweep: SweepSpreads, spread: Floats, items: int, rng: np.random.Generator
+) -> tuple[Floats, Swept]:
     """Draw the spread, then truth and effect of every item, and count them.
 
     The spread is drawn in every second sweep or so, by a Metropolis step with truths and effects integrated out. The
-    pass over the items that computes its evidence also draws them, so that it costs one more pass.
+    pass over the items that computes the evidence of both spreads also draws truths and effects under both.
 
     Parameters
     ----------
     sweep
-        A pass over the items: ``sweep_states`` or ``family_effects.sweep_families``, given all but what it draws.
+        A pass over the items under one spread or two, with the random bits of a key.
     spread
         The current spread and, with families, the probability that they share the effect of an item (1 or 2).
-    sizes
-        The number of items, and of the random numbers that a pass needs.
+    items
+        The number of items.
     rng
         The random stream.
-    probability, drawn
-        As in ``sweep_states``.
 
     Returns
     -------
-    spread, counts
-        The new spread (1 or 2), and the counts of the pass.
+    spread, swept
+        The new spread (1 or 2), and the sweep under it.
     """
-    chance = random_bits(new_key(rng), 0, sizes[1])
+    key, spreads, limit = new_key(rng), [spread], 0.0
     if rng.random() < OFTEN:
-        size = math.exp(rng.uniform(math.log(SHORTEST), math.log(LONGEST))) / math.sqrt(sizes[0])
+        size = math.exp(rng.uniform(math.log(SHORTEST), math.log(LONGEST))) / math.sqrt(items)
         proposal, limit = _proposal(spread, size, rng), -rng.standard_exponential()
-        if proposal.prod() > LARGEST:
-            return spread, sweep(spread, chance, probability, drawn)
-        room, truths = np.zeros(probability.shape), np.empty(drawn.shape, drawn.dtype)
-        moved = sweep(proposal, chance, room, truths)
-        before, kept = np.zeros(probability.shape), np.empty(drawn.shape, drawn.dtype)
-        counts = sweep(spread, chance, before, kept)
-        gain = moved.evidence - counts.evidence - (proposal[0] ** 2 - spread[0] ** 2) / (2 * SCALE**2)
-        if limit < gain:
-            spread, counts, before, kept = proposal, moved, room, truths
-        probability += before
-        drawn[:] = kept
-        return spread, counts
-    return spread, sweep(spread, chance, probability, drawn)
+        spreads += [proposal] if proposal.prod() <= LARGEST else []
+    swept = sweep(spreads, key)
+    gain = swept[-1].counts.evidence - swept[0].counts.evidence
+    gain -= (spreads[-1][0] ** 2 - spread[0] ** 2) / (2 * SCALE**2)
+    chosen = -1 if limit < gain else 0
+    return spreads[chosen], swept[chosen]
 
 
 def _proposal(spread: Floats, size: float, rng: np.random.Generator) -> Floats:
@@ -524,28 +515,24 @@ class Populations(NamedTuple):
     """Judges' rows, and the populations that they come from."""
 
     confusion: Floats  # (J, K, K)
-    phi: Floats  # (K, K)
-    kappa: Floats  # (K)
+    phi: Floats  # (K, K) mean rows
+    kappa: Floats  # (K) concentrations of the diagonals
+    wrong: Floats  # (K) concentrations of the shares of wrong labels, or (0) with two labels
 
 
 def draw_populations(
-    counts: Floats,
-    confusion: Floats,
-    phi: Floats,
-    kappa: Floats,
-    spread: float,
-    prior: Pareto,
-    rng: np.random.Generator,
+    counts: Floats, current: Populations, spread: float, prior: Pareto, rng: np.random.Generator
 ) -> Populations:
     """Return rows and their populations, drawn given counts (J, K, K, G) and the current ones.
 
-    A population is drawn given the rows' diagonals, and with the shares of their wrong labels integrated out. Then two
-    Metropolis steps move the population and all diagonals together: they are shifted, or spread from the mean. Where
-    judges have few judgments, the first kind of draw hardly moves, and where they have many, the second.
+    The population of diagonals is drawn given the diagonals. Then two Metropolis steps move this population and all
+    diagonals together: they are shifted, or spread from the mean. Where judges have few judgments, the first kind of
+    draw hardly moves, and where they have many, the second. The population of the shares of wrong labels is drawn with
+    these shares integrated out.
     """
-    confusion, phi, kappa = confusion.copy(), phi.copy(), kappa.copy()
-    _draw_populations(counts, confusion, phi, kappa, *prior, stretch(spread), np.exp(spread * POINTS), rng)
-    return Populations(confusion, phi, kappa)
+    drawn = Populations(*(field.copy() for field in current))
+    _draw_populations(counts, *drawn, *prior, stretch(spread), np.exp(spread * POINTS), rng)
+    return drawn
 
 
 @compiled
@@ -554,16 +541,18 @@ def _draw_populations(
     confusion: Floats,
     phi: Floats,
     kappa: Floats,
+    alike: Floats,
     shape: float,
     least: float,
     factor: float,
     shift: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Draw populations, rows and diagonals in place, truth by truth."""
+    """Draw populations, rows and diagonals in place, truth by truth; ``alike`` are concentrations of wrong labels."""
     J, K, _ = confusion.shape
     G = shift.size
     odds, right, total, wrong = np.empty(J), np.empty(J), np.empty((J, G)), np.empty((J, K - 1))
+    share = np.ones(K - 1)  # mean shares of wrong labels
     for z in range(K):
         for j in range(J):
             odds[j] = _log_odds(confusion[j, z], z)
@@ -577,16 +566,22 @@ def _draw_populations(
                 wrong[j, k] = 0.0
                 for g in range(G):
                     wrong[j, k] += counts[j, k + (k >= z), z, g]
-        kappa[z] = _population(odds, wrong, phi[z], kappa[z], z, shape, least, rng)
-        kappa[z] = _move_together(odds, right, total, wrong, phi[z], kappa[z], z, shape, least, factor, shift, rng)
-        a, b = kappa[z] * phi[z, z], kappa[z] * (1 - phi[z, z])
+        own, kappa[z] = _population(odds, phi[z, z], kappa[z], z, shape, least, rng)
+        own, kappa[z] = _move_together(odds, right, total, own, kappa[z], shape, least, factor, shift, rng)
+        pseudo = kappa[z] * (1 - own)  # no matter what it is with one wrong label
+        if K > 2:
+            alike[z] = pseudo = _wrong_population(wrong, phi[z], alike[z], z, share, shape, least, rng)
+        phi[z, z] = own
+        for k in range(K - 1):
+            phi[z, k + (k >= z)] = (1 - own) * share[k]
+        a, b = kappa[z] * own, kappa[z] * (1 - own)
         for j in range(J):
             number = total[j].sum()
             odds[j] = _slice(odds[j], a, b, right[j], number, total[j], factor, shift, rng)
             p, q, gamma = 1 / (1 + math.exp(-odds[j])), 1 / (1 + math.exp(odds[j])), 0.0
             for k in range(K - 1):
                 at = k + (k >= z)
-                confusion[j, z, at] = gamma_draw(kappa[z] * phi[z, at] + wrong[j, k], rng)
+                confusion[j, z, at] = gamma_draw(pseudo * share[k] + wrong[j, k], rng)
                 gamma += confusion[j, z, at]
             for k in range(K):
                 if k == z:
@@ -608,100 +603,84 @@ def _diagonal_sums(odds: Floats) -> tuple[float, float]:
 
 @compiled
 def _population_density(
-    log_kappa: float,
-    logit: Floats,
-    z: int,
-    J: int,
-    right: float,
-    wrong: float,
-    table: Table,
-    shape: float,
-    least: float,
+    log_kappa: float, logit: float, first: bool, J: int, right: float, wrong: float, shape: float, least: float
 ) -> float:
-    """Return the log density of (log kappa, logits of phi) given diagonals, the shares of wrong labels summed out."""
+    """Return the log density of log kappa and a logit of the mean, given the sums of ``_diagonal_sums``.
+
+    The logit is that of being right (``first``), or of being wrong.
+    """
     if log_kappa < math.log(least) or log_kappa > 50:
         return -np.inf
-    K, most, total, kappa = logit.size, logit.max(), 0.0, math.exp(log_kappa)
-    for k in range(K):
-        total += math.exp(logit[k] - most)
-    log_total = math.log(total) + most
-    rest = 0.0  # 1 - phi[z]
-    for k in range(K):
-        rest += math.exp(logit[k] - log_total) if k != z else 0.0
-    own = math.exp(logit[z] - log_total)
-    density = -shape * log_kappa + kappa * own * right + kappa * rest * wrong
-    density += J * (math.lgamma(kappa) - math.lgamma(kappa * own) - math.lgamma(kappa * rest))
-    for k in range(K):
-        density += logit[k] - log_total
-        if k != z and K > 2:
-            density += rising(math.exp(log_kappa + logit[k] - log_total), k - (k > z), table)
-    return density - (rising(kappa * rest, K - 1, table) if K > 2 else 0.0)
+    kappa, softplus = math.exp(log_kappa), max(logit, 0.0) + math.log1p(math.exp(-abs(logit)))
+    log_own, log_rest = (logit - softplus, -softplus) if first else (-softplus, logit - softplus)
+    own, rest = math.exp(log_own), math.exp(log_rest)
+    density = -shape * log_kappa + kappa * own * right + kappa * rest * wrong + log_own + log_rest
+    return density + J * (math.lgamma(kappa) - math.lgamma(kappa * own) - math.lgamma(kappa * rest))
 
 
 @compiled
-def _wrong_table(wrong: Floats, kappa: float, phi: Floats, z: int) -> Table:
-    """Return the tabulated counts of wrong labels, for populations near the current one."""
-    shares, rest = np.empty(wrong.shape[1]), 0.0
-    for k in range(phi.size):
-        rest += phi[k] if k != z else 0.0
-    for k in range(shares.size):
-        shares[k] = math.log(max(phi[k + (k >= z)] / rest, 1e-300))
-    return expand(tabulate(wrong), math.log(kappa * rest), shares)
+def _wrong_population(
+    wrong: Floats,
+    phi: Floats,
+    kappa: float,
+    z: int,
+    share: Floats,
+    shape: float,
+    least: float,
+    rng: np.random.Generator,
+) -> float:
+    """Draw the mean shares of wrong labels into ``share``, and return their concentration."""
+    for k in range(share.size):
+        share[k] = math.log(max(phi[k + (k >= z)], 1e-300))
+    share -= math.log(np.exp(share).sum())
+    table = expand(tabulate(wrong), math.log(kappa), share)
+    logit = share - share[share.size - 1]
+    log_kappa = draw_logs(table, math.log(kappa), logit, shape, least, rng)
+    share[:] = np.exp(logit - logit.max())
+    share /= share.sum()
+    return math.exp(log_kappa)
 
 
 @compiled
 def _population(
-    odds: Floats, wrong: Floats, phi: Floats, kappa: float, z: int, shape: float, least: float, rng: np.random.Generator
-) -> float:
-    """Draw phi in place, and return kappa, by slice sampling given the diagonals."""
-    K, J = phi.size, odds.size
-    right_sum, wrong_sum = _diagonal_sums(odds)
-    table = _wrong_table(wrong, kappa, phi, z) if K > 2 else tabulate(wrong[:0])
-    logit, log_kappa = np.log(np.maximum(phi, 1e-300)), math.log(kappa)
-    logit -= logit[K - 1]
+    odds: Floats, own: float, kappa: float, z: int, shape: float, least: float, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the mean and the concentration of diagonals, drawn by slice sampling given the diagonals."""
+    J, first = odds.size, z == 0
+    right, wrong = _diagonal_sums(odds)
+    logit, log_kappa = math.log(max(own, 1e-300)) - math.log(max(1 - own, 1e-300)), math.log(kappa)
+    logit = logit if first else -logit
     width = max(0.05, 5.0 / math.sqrt(J))
-    for which in range(-1, K - 1):
-        start = log_kappa if which < 0 else logit[which]
-        floor = _population_density(log_kappa, logit, z, J, right_sum, wrong_sum, table, shape, least)
+    for which in range(2):
+        start = logit if which else log_kappa
+        floor = _population_density(log_kappa, logit, first, J, right, wrong, shape, least)
         floor -= rng.standard_exponential()
         low = start - width * rng.random()
         high = low + width
         for side in range(2):
             for _ in range(MOST):
-                value = low if side == 0 else high
-                if which < 0:
-                    density = _population_density(value, logit, z, J, right_sum, wrong_sum, table, shape, least)
-                else:
-                    logit[which] = value
-                    density = _population_density(log_kappa, logit, z, J, right_sum, wrong_sum, table, shape, least)
-                if density < floor:
+                value = high if side else low
+                at = (log_kappa, value) if which else (value, logit)
+                if _population_density(*at, first, J, right, wrong, shape, least) < floor:
                     break
-                if side == 0:
-                    low -= width
-                else:
+                if side:
                     high += width
+                else:
+                    low -= width
         after = start
         for _ in range(MOST):
             after = low + (high - low) * rng.random()
-            if which < 0:
-                density = _population_density(after, logit, z, J, right_sum, wrong_sum, table, shape, least)
-            else:
-                logit[which] = after
-                density = _population_density(log_kappa, logit, z, J, right_sum, wrong_sum, table, shape, least)
-            if density >= floor:
+            at = (log_kappa, after) if which else (after, logit)
+            if _population_density(*at, first, J, right, wrong, shape, least) >= floor:
                 break
             if after < start:
                 low = after
             else:
                 high = after
             after = start
-        if which < 0:
-            log_kappa = after
-        else:
-            logit[which] = after
-    share = np.exp(logit - logit.max())
-    phi[:] = share / share.sum()
-    return math.exp(log_kappa)
+        log_kappa, logit = (log_kappa, after) if which else (after, logit)
+    logit = logit if first else -logit
+    return 1 / (1 + math.exp(-logit)), math.exp(log_kappa)
 
 
 @compiled
@@ -720,20 +699,16 @@ def _move_together(
     odds: Floats,
     right: Floats,
     total: Floats,
-    wrong: Floats,
-    phi: Floats,
+    own: float,
     kappa: float,
-    z: int,
     shape: float,
     least: float,
     factor: float,
     shift: Floats,
     rng: np.random.Generator,
-) -> float:
-    """Shift, then spread, the diagonals together with their population; return kappa."""
-    K, J = phi.size, odds.size
-    own = phi[z]
-    table = _wrong_table(wrong, kappa, phi, z) if K > 2 else tabulate(wrong[:0])
+) -> tuple[float, float]:
+    """Shift, then spread, the diagonals together with their population; return its mean and concentration."""
+    J = odds.size
     now = _judges_density(odds, right, total, kappa * own, kappa * (1 - own), factor, shift)
     for move in range(2):
         step = math.exp(rng.uniform(math.log(0.01), math.log(0.5))) * rng.standard_normal()
@@ -750,16 +725,7 @@ def _move_together(
             continue
         after = _judges_density(moved, right, total, new_kappa * new_own, new_kappa * (1 - new_own), factor, shift)
         gain = after - now + jacobian - shape * (math.log(new_kappa) - math.log(kappa))
-        gain += math.log(new_own) - math.log(own) + (K - 1) * (math.log1p(-new_own) - math.log1p(-own))
-        if K > 2:
-            gain -= rising(new_kappa * (1 - new_own), K - 1, table) - rising(kappa * (1 - own), K - 1, table)
-            for k in range(K - 1):
-                share = phi[k + (k >= z)] / (1 - own)
-                gain += rising(new_kappa * (1 - new_own) * share, k, table)
-                gain -= rising(kappa * (1 - own) * share, k, table)
+        gain += math.log(new_own) - math.log(own) + math.log1p(-new_own) - math.log1p(-own)
         if math.log(max(rng.random(), 1e-300)) < gain:
-            now, odds[:] = after, moved
-            for k in range(K):
-                phi[k] = new_own if k == z else phi[k] / (1 - own) * (1 - new_own)
-            own, kappa = new_own, new_kappa
-    return kappa
+            now, odds[:], own, kappa = after, moved, new_own, new_kappa
+    return own, kappa

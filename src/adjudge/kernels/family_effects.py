@@ -26,21 +26,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.difficulty import (
     GRID,
     POINTS,
     SHARES,
     TINY,
-    StateCounts,
+    Swept,
     fill_likelihood,
     multiply,
     state_prior,
     stretch,
     sum_labels,
+    sweep_states,
 )
-from adjudge.kernels.sweep import NO_DRAWS, ULP
+from adjudge.kernels.sweep import NO_DRAWS, ULP, Key, random_bits
 
 NO_SUMMARY = np.empty((0, 2))
 
@@ -77,11 +78,11 @@ def sweep_families(
     probability: Floats,
     drawn: Codes = NO_DRAWS,
     item: Floats = NO_SUMMARY,
-) -> StateCounts:
+) -> Tally:
     """Draw truth and effects of every item together, and count them; see ``difficulty.sweep_states``.
 
-    ``chance`` (I + F) are random bits for items and groups. If ``item`` (I, 2) is not empty, the expected effect and
-    the log evidence of every item are written to it.
+    ``chance`` (I + N) are random bits for items and judgments; a group has those of its first judgment. If ``item``
+    (I, 2) is not empty, the expected effect and the log evidence of every item are written to it.
     """
     block = families.block
     J, K = block.judges, block.labels
@@ -94,7 +95,7 @@ def sweep_families(
     tables = (prior, likelihood.reshape(-1), alone.reshape(-1), shared, SHARES, POINTS)
     outputs = (probability, drawn, item, truth, counts)
     evidence = _family_loop(K * GRID)(*groups, *tables, most, chance, *outputs)
-    return StateCounts(truth, counts.reshape(J, K, K, GRID), evidence)
+    return Tally(truth, counts.reshape(J, K, K, GRID), evidence)
 
 
 def family_posterior(
@@ -103,9 +104,57 @@ def family_posterior(
     """Return p(truth | labels) (I, K), and the expected effect and the log evidence of every item (I, 2)."""
     block = families.block
     probability, item = np.zeros((block.topic.size, block.labels)), np.empty((block.topic.size, 2))
-    chance = np.zeros(block.topic.size + families.start.size, np.uint32)
+    chance = np.zeros(block.topic.size + block.cell.size, np.uint32)
     sweep_families(families, prevalence, confusion, spread, shared, chance, probability, NO_DRAWS, item)
     return probability, item
+
+
+class StateSweep:
+    """Sweeps over truths and effects of a block: effects of its items and, if its judges have families, of these.
+
+    Parameters
+    ----------
+    block
+        The items.
+    first, first_judgment
+        The position of the first item and of the first judgment of the block among those of all blocks. Random bits
+        depend on them, so that blocks have the draws that they have as parts of one block.
+    items
+        The number of items in all blocks; by default this is the only one.
+    """
+
+    def __init__(self, block: Block, first: int = 0, first_judgment: int = 0, items: int | None = None) -> None:
+        self.block, self.first = block, first
+        self.first_judgment = first_judgment + (block.topic.size if items is None else items)
+        self.families = by_family(block) if block.family.size else None
+
+    def __call__(
+        self,
+        prevalence: Floats,
+        confusion: Floats,
+        spread: Floats,
+        key: Key,
+        probability: Floats,
+        drawn: Codes = NO_DRAWS,
+    ) -> Tally:
+        """Draw truths and effects under a spread (1, or 2 with families); see ``difficulty.sweep_states``."""
+        chance = random_bits(key, self.first, self.block.topic.size)
+        if self.families is None:
+            return sweep_states(self.block, prevalence, confusion, float(spread[0]), chance, probability, drawn)
+        chance = np.r_[chance, random_bits(key, self.first_judgment, self.block.cell.size)]
+        effect, shared = spread.tolist()
+        return sweep_families(self.families, prevalence, confusion, effect, shared, chance, probability, drawn)
+
+    def sweep_spreads(
+        self, prevalence: Floats, confusion: Floats, spreads: list[Floats], key: Key, room: Floats, truths: int = 0
+    ) -> list[Swept]:
+        """Sweep under every spread, with p(truth | rest) in arrays like ``room``, and the truths of so many items."""
+        swept = []
+        for spread in spreads:
+            probability, drawn = np.zeros(room.shape), np.empty(truths, np.int32)
+            counts = self(prevalence, confusion, spread, key, probability, drawn)
+            swept.append(Swept(counts, probability, drawn))
+        return swept
 
 
 @cache
@@ -227,7 +276,7 @@ def _family_loop(S: int) -> Callable[..., Any]:
                     for h in range(G):
                         row[z + h] = flat[a + h]
                 same, own = shared * row[z + g], (1 - shared) * _mean(row, z, shares)
-                target, below, e = (chance[items + f] + 0.5) * ULP * (same + own) - same, 0.0, 0
+                target, below, e = (chance[items + first] + 0.5) * ULP * (same + own) - same, 0.0, 0
                 if target < 0:
                     e = g
                 else:

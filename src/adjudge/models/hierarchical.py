@@ -3,7 +3,8 @@
 Judges are a population: the rows of their matrices for truth k come from Dirichlet(kappa_k phi_k), and phi and kappa
 are learned with them. So are topics: the prevalence of each comes from Dirichlet(kappa_pi phi_pi). With two labels
 these are the beta distributions of the paper. A judge with few judgments is close to their population, and a judge or
-a topic that the fit does not have is the mean of its population.
+a topic that the fit does not have is the mean of its population. With difficulty and more than two labels, diagonals
+and the shares of wrong labels have a kappa each (``kernels.difficulty``).
 
 >>> import adjudge, warnings
 >>> warnings.simplefilter("ignore", adjudge.AdjudgeWarning)  # such a short run does not converge
