@@ -26,10 +26,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.data.run_judges import judges_path, run_judges
 from adjudge.data.runs import System, read_runs
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
+from adjudge.evaluation.label_chances import uses_runs
 from adjudge.evaluation.uncertain_labels import (
     SAME,
     Deciding,
@@ -41,7 +43,7 @@ from adjudge.evaluation.uncertain_labels import (
     stored_draws,
 )
 from adjudge.inference.result import Fit
-from adjudge.inference.save import read_fit
+from adjudge.inference.save import read_fit, saved_judgments
 from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, parse_measures, values, without_relevant
 from adjudge.metrics.score import INTERVAL, topic_deviations
 
@@ -52,6 +54,7 @@ ASSUMED = (
     "all of this is valid only if no system shares a bias with the judges, which no probability can show: an audit of "
     "a few expert labels can (--audit)"
 )
+HOLD_BACK = "train it on a fit without half of the judges (adjudge fit --without-judges), compare it by a fit of these"
 NO_PAIR = "deciding documents are not defined because there is only one run"
 
 
@@ -243,9 +246,10 @@ def evaluate(
         if number < least:
             raise UsageError(f"{name} {number} is not {least} or more")
     named, systems = parse_measures(measures), read_runs(runs)
-    fit = read_fit(fit)
-    worth = grades_for(fit, level)
-    topics = list(draw_labels(fit, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete))
+    folder, fit = fit, read_fit(fit)
+    worth, judgments = grades_for(fit, level), saved_judgments(folder, fit)
+    how = {"unjudged": unjudged, "complete": complete, "level": level, "judgments": judgments}
+    topics = list(draw_labels(fit, systems, draws=draws, seed=seed, **how))
     value = np.stack([values(topic.pool.orders, topic.code, worth, named, level) for topic in topics], axis=2)
     names = [system.name for system in systems]
     between = _between(names, value[:, 0].mean(axis=(1, 2)), pair) if budget else None
@@ -263,6 +267,7 @@ def evaluate(
         tuple(sorted(deciding, key=importance)[:budget]),
         (
             ASSUMED,
+            *learned_notes(fit, runs, systems),
             *_draw_notes(fit, level, draws),
             *_system_notes(systems, topics, unjudged),
             *_barren_notes(topics, worth, level),
@@ -351,10 +356,33 @@ def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: str)
     return frame({name: [row[name] for row in rows] for name in columns}, kind)
 
 
+def learned_notes(fit: Fit, runs: Mapping[str, Any] | Sequence[Any], systems: Sequence[System]) -> Iterator[str]:
+    """Yield notes on runs that have learned from the labels of judges who evaluate them here."""
+    names = fit.judge_names.cast(str).to_list()
+    judging = {name for name, judged in zip(names, fit.judged.tolist(), strict=True) if judged}
+    for system, run in zip(systems, runs.values() if isinstance(runs, Mapping) else runs, strict=True):
+        both = judging.intersection(run_judges(run))
+        if both == judging:
+            remedy = HOLD_BACK
+        elif both:
+            remedy = f"compare it by a fit of other judges (adjudge fit --without-judges {judges_path(run)})"
+        if both:
+            yield (
+                f"{system.name} has learned from {len(both):,} of the {len(judging):,} judges who evaluate it here, "
+                f"and repeats their errors: {remedy}, or with an audit"
+            )
+
+
 def _draw_notes(fit: Fit, level: float, draws: int) -> Iterator[str]:
     """Yield notes on the draws of labels."""
     stored = stored_draws(fit, draws)
-    if stored is None:
+    if stored is None and uses_runs(fit) and fit.calibration is not None:
+        yield (
+            "labels are drawn from what judges and runs say together, and intervals include that judges as a whole may "
+            f"be too lenient or too strict (a share of 50% may be {0.5 - fit.calibration.margin:.0%} or "
+            f"{0.5 + fit.calibration.margin:.0%})"
+        )
+    elif stored is None:
         yield "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
     elif stored.size < draws:
         yield f"the fit stored {stored.size:,} draws, fewer than the {draws:,} asked for: all are used"
