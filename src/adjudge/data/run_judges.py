@@ -1,7 +1,7 @@
 """The judges whose labels a run has learned from: a table beside the run, with a column ``judge``.
 
-``adjudge rerank train --run svm.run`` writes ``svm.run.judges.csv``. ``adjudge evaluate`` looks for such tables, because
-a run repeats the errors of the judges that it has learned from.
+``adjudge rerank train --run svm.run`` writes ``svm.run.judges.csv``. ``adjudge evaluate`` looks for such tables,
+because a run repeats the errors of the judges that it has learned from.
 """
 
 from __future__ import annotations

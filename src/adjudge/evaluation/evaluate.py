@@ -10,9 +10,11 @@ The two add up. A draw is the mean of these topics under drawn labels, plus the 
 values in a bootstrap over topics (``metrics.score``). Intervals, and the chance that one system is better than
 another, are those of such draws. Topics are not resampled under drawn labels, because the spread between topics would
 then count the labels twice. What labels add to a single topic may still be in both parts, so intervals are rather too
-wide; they are too narrow if a model shrinks topics towards a mean learned from them. No interval accounts for this: a
-posterior that does not use the runs also shrinks their difference towards 0, the more the less certain the labels are.
-And no posterior can show an error that the judges share with a system; an audit can (``evaluation.certify``).
+wide; they are too narrow if a model shrinks topics towards a mean learned from them. Labels of a calibrated fit are
+drawn from judges and runs together, with an uncertain scale of the judges (``label_chances``). Those of other fits are
+drawn from a posterior that does not use the runs, which shrinks their difference towards 0, the more the less certain
+the labels are. No posterior can show an error that the judges share with a system; an audit can
+(``evaluation.certify``).
 """
 
 from __future__ import annotations
@@ -205,6 +207,9 @@ def evaluate(
     pair: tuple[str, str] | None = None,
 ) -> Evaluation:
     """Evaluate runs of search systems by the posterior of a fit, and name the documents that would decide.
+
+    The posterior of a calibrated fit is combined with the ranks of the runs. If its judgments are saved beside it, as
+    ``adjudge fit --out`` does, the prevalence of labels is also estimated again where items have few judgments.
 
     Parameters
     ----------
