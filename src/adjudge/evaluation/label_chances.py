@@ -143,7 +143,8 @@ def label_prevalence(fit: Fit, judgments: Judgments | None) -> Floats:
         average: Floats = bounded(fit.posterior).mean(axis=0)
         return average
     settled = infer(replace(model_named("consensus"), rounds=SETTLED), judgments, None, Options())
-    return bounded(settled.params.label_prevalence[None])[0]
+    again: Floats = bounded(settled.params.label_prevalence[None])[0]
+    return again
 
 
 def offsets(logs: Floats, target: Floats, start: Floats) -> Floats:
@@ -177,7 +178,8 @@ def _judged_features(pools: Sequence[tuple[Pool, Codes]]) -> Floats:
         for pool, _ in pools
     ]
     first = np.concatenate([np.arange(len(pool.documents)) < items.size for pool, items in pools])
-    return rank_features(topics)[first]
+    judged: Floats = rank_features(topics)[first]
+    return judged
 
 
 def ranks_lift(evidence: Floats, ranks: Floats, topic: Codes, grade: Floats, target: Floats) -> Floats:
