@@ -253,7 +253,7 @@ def evaluate(
     named, systems = parse_measures(measures), read_runs(runs)
     folder, fit = fit, read_fit(fit)
     worth, judgments = grades_for(fit, level), saved_judgments(folder, fit)
-    how = {"unjudged": unjudged, "complete": complete, "level": level, "judgments": judgments}
+    how: dict[str, Any] = {"unjudged": unjudged, "complete": complete, "level": level, "judgments": judgments}
     topics = list(draw_labels(fit, systems, draws=draws, seed=seed, **how))
     value = np.stack([values(topic.pool.orders, topic.code, worth, named, level) for topic in topics], axis=2)
     names = [system.name for system in systems]

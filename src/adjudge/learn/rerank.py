@@ -202,8 +202,8 @@ def train(
         graded = from_grades(table, grades)
         lessons = Lessons({"grades": graded}, relevant(graded))
     stage = read_first_stage(first, table)
-    how = {"joint": joint, "first": stage, "folds": folds, "seed": seed, "progress": progress}
-    return train_ranker(table, lessons, ranker, **how)._replace(judges=judges)
+    trained = train_ranker(table, lessons, ranker, joint=joint, first=stage, folds=folds, seed=seed, progress=progress)
+    return trained._replace(judges=judges)
 
 
 def apply(ranker: Any, features: Any, name: str | None = None) -> System:
