@@ -21,6 +21,7 @@ from adjudge.cli.app import app
 from adjudge.data.simulate import DESIGNS, SIZES
 from adjudge.inference.model import MODELS
 from adjudge.learn.features import FEATURES
+from adjudge.metrics.ranking import KINDS, PARAMETERS
 from adjudge.studio.settings import SETTINGS
 
 HERE = Path(__file__).parent
@@ -166,6 +167,40 @@ def models_page() -> str:
     return "\n".join(parts)
 
 
+def measures_page() -> str:
+    """Return the table of ranking measures."""
+    rows = [
+        (
+            f"`{kind.name}{kind.cutoff}`",
+            ", ".join(f"`{alias}`" for alias in kind.aliases),
+            ", ".join(f"`{name}`" for name in kind.parameters),
+            kind.summary,
+            "yes" if kind.expected else "no",
+        )
+        for kind in KINDS.values()
+    ]
+    used = [
+        (f"`{name}`", "none" if parameter.default is None else f"`{parameter.default!r}`", parameter.expects)
+        for name, parameter in PARAMETERS.items()
+        if name != "cutoff"
+    ]
+    parts = [
+        f"# Ranking measures\n\n{NOTE}\n",
+        "`adjudge score` and `adjudge evaluate` take these names with `--measures`, and Python takes them as text, in "
+        "a list, or as measures of ir_measures. They are those of ir_measures, in capitals or not, such as "
+        "`AP(rel=2)@100`, `nDCG(dcg='exp-log2')@10` or `RBP(rel=1, p=0.8)`. A cutoff in brackets may be left out. The "
+        "last column says whether an audit (`adjudge evaluate --audit`) can estimate the measure.\n",
+        _table(("name", "also", "parameters", "description", "audit"), rows),
+        "## Parameters\n",
+        _table(("parameter", "default", "value"), used),
+        "Without `rel`, a document is relevant from the grade that `--level` names. RBP counts relevant documents; the "
+        "graded RBP of ir_measures (without `rel`) has values above 1 and is not offered. `max_rel` is not known to "
+        "ir_measures: its ERR is that of gdeval, in which the highest grade is 4. With labels 0 "
+        "and 1, `ERR(max_rel=1)` lets users stop at a relevant document with chance 1/2, and `ERR` with 1/16.\n",
+    ]
+    return "\n".join(parts)
+
+
 def features_page() -> str:
     """Return the page on features, with the table of the registry as it is now."""
     before, start, rest = (HERE / "how-to/features.md").read_text(encoding="utf8").partition("<!-- features -->\n")
@@ -231,6 +266,7 @@ def _text(x: float, y: float, words: str, anchor: str, ink: str = "black") -> st
 
 PAGES = {
     "reference/models.md": models_page,
+    "reference/measures.md": measures_page,
     "how-to/features.md": features_page,
     "how-to/campaigns.md": campaigns_page,
     "judges.svg": picture,

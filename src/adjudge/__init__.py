@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
     from adjudge.evaluation.certify import Certificate, audit, certify
     from adjudge.evaluation.evaluate import Evaluation, evaluate
+    from adjudge.evaluation.rate import Rates, rate
     from adjudge.inference.chains import Draws, Run
     from adjudge.inference.export import to_arviz
     from adjudge.inference.fit import fit
@@ -113,6 +114,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.metrics.score": ("RunScores", "score"),
     "adjudge.evaluation.certify": ("Certificate", "audit", "certify"),
     "adjudge.evaluation.evaluate": ("Evaluation", "evaluate"),
+    "adjudge.evaluation.rate": ("Rates", "rate"),
 }
 MODULES = {"rerank": "adjudge.learn.rerank"}  # names that are modules: adjudge.rerank.train, .apply and .again
 
@@ -154,6 +156,7 @@ __all__ = [
     "Questions",
     "RankSVM",
     "Ranking",
+    "Rates",
     "Report",
     "Run",
     "RunFeatures",
@@ -194,6 +197,7 @@ __all__ = [
     "posterior_weights",
     "predict",
     "rank",
+    "rate",
     "read",
     "report",
     "rerank",

@@ -118,9 +118,13 @@ def test_what_is_wrong_with_runs_is_one_line(run, tmp_path):
             "a.csv is not a run, but an option for runs is given (--measures makes it a run)",
         ),
         (["a.csv", "a.csv", "a.csv"], 2, "score takes one set of labels or several runs, but got 2 sets of labels"),
-        (["a.run", "q.qrels", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet'"),
-        (["a.run", "q.qrels", "--measures", "ERR"], 2, "there is no measure 'ERR': measures are MAP"),
-        (["a.csv", "q.qrels", "--measures", "MAP"], 1, "a.csv, row 1: 1 fields, expected 6: topic, Q0, document"),
+        (["a.run", "q.qrels", "--format", "xml"], 2, "format 'xml' is not one of 'csv', 'jsonl', 'parquet', 'latex'"),
+        (
+            ["a.run", "q.qrels", "--measures", "NERR"],
+            2,
+            "there is no measure 'NERR' (did you mean ERR?): measures are MAP",
+        ),
+        (["a.csv", "q.qrels", "--measures", "MAP"], 1, "a.csv: there is no column 'topic': a run has topic, document"),
         (["a.run", "a.run"], 1, "a.run, row 1: 6 fields, expected 4: topic, iteration, document, label"),
         (["-", "-", "--measures", "MAP"], 2, "only one table can come from standard input"),
     ):
@@ -170,3 +174,63 @@ def test_values_of_labels(run, tmp_path):
         2,
         "Error: Invalid value for --values: 'good' is not of the form label=number, such as good=3",
     )
+
+
+def _many(folder):
+    """Write grades and ten runs, each worse than the one before."""
+    (folder / "q.qrels").write_text("".join(f"{t} 0 d{d} {int(d < 3)}\n" for t in range(30) for d in range(10)))
+    for n in range(10):
+        lines = [
+            f"{t} Q0 d{d} 1 {(d < 3) + n * ((3 * d + 5 * t + n) % 7) / 9} x\n" for t in range(30) for d in range(10)
+        ]
+        (folder / f"r{n}.run").write_text("".join(lines))
+    return [f"r{n}.run" for n in range(10)]
+
+
+def test_many_runs_are_a_leaderboard(run, tmp_path):
+    """The pairs, the places and LaTeX are to be had with --format."""
+    runs = _many(tmp_path)
+    answer = run("score", *runs, "q.qrels")
+    assert "Leaderboard. Runs on 30 topics; 90 % intervals over topics" in answer.out
+    assert "Differences" not in answer.out
+    pairs = run("score", *runs, "q.qrels", "--format", "csv", "--table", "pairs").out
+    assert len(pairs.splitlines()) == 1 + 3 * 45
+    board = run("score", *runs, "q.qrels", "--format", "csv", "--table", "leaderboard").out
+    assert board.splitlines()[1].startswith("MAP,r0,1.0,")
+    latex = run("score", *runs, "q.qrels", "--format", "latex", "--measures", "MAP").out
+    assert "marks runs that cannot be told apart from the best (all marks together hold with 90" in latex
+    assert "r0 & \\textbf{1.000} " in latex
+    table = run("score", *runs, "q.qrels", "--format", "latex", "--table", "pairs", "--measures", "MAP").out
+    assert "measure & first & second & difference & p & adjusted & topics" in table
+    wrong = run("score", *runs, "q.qrels", "--table", "x")
+    assert wrong.err == "adjudge: table 'x' is not one of 'systems', 'pairs', 'leaderboard'\n"
+
+
+def test_runs_are_compared_with_a_baseline(run, tmp_path):
+    """By its name or its file; Holm's correction is for these pairs."""
+    runs = _many(tmp_path)[:4]
+    answer = run("score", *runs, "q.qrels", "--baseline", "r9.run", "--format", "csv", "--table", "pairs")
+    rows = [line.split(",")[:3] for line in answer.out.splitlines()[1:]]
+    assert rows[:4] == [["MAP", f"r{n}", "r9"] for n in range(4)]
+    assert len(rows) == 12
+    latex = run("score", *runs, "q.qrels", "--baseline", "r3", "--format", "latex").out
+    assert "marks runs that are better than r3" in latex
+    assert "(p \\textless{} 0.05, randomisation test with Holm's correction)" in latex
+
+
+def test_labels_are_printed_for_latex(run, tmp_path):
+    """The table of measures."""
+    (tmp_path / "a.csv").write_text("item,label\nx,1\ny,0\n")
+    assert "accuracy & 1.000 & " in run("score", "a.csv", "a.csv", "--format", "latex").out
+
+
+def test_files_of_other_tools_are_runs(run, tmp_path):
+    """The JSON of ranx, and a table with the columns of ir_measures."""
+    (tmp_path / "q.json").write_text('{"1": {"a": 1}}')
+    (tmp_path / "ranx.json").write_text('{"1": {"a": 1.0, "b": 2.0}}')
+    (tmp_path / "irm.csv").write_text("query_id,doc_id,score\n1,a,2\n1,b,1\n")
+    answer = run("score", "ranx.json", "irm.csv", "q.json", "--measures", "MRR", "--format", "csv")
+    assert [line.split(",")[:3] for line in answer.out.splitlines()[1:]] == [
+        ["ranx", "MRR", "0.5"],
+        ["irm", "MRR", "1.0"],
+    ]

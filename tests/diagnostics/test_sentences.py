@@ -10,9 +10,9 @@ from adjudge.diagnostics.sentences import (
     RULES,
     WORDS,
     JudgeFacts,
+    assess,
     first_rule,
     notable_confusions,
-    sentence,
     share_of_items,
     share_of_total,
 )
@@ -106,7 +106,7 @@ def test_each_rule_says_its_sentence(name):
     other, says = CASES[name]
     judge = seen(**other)
     assert first_rule(judge).name == name
-    assert sentence(judge) == says
+    assert assess(judge)[0] == says
 
 
 def test_every_rule_has_a_case_and_every_word_a_meaning():
@@ -126,17 +126,17 @@ def test_every_rule_has_a_case_and_every_word_a_meaning():
 )
 def test_a_judge_who_leans(shift, says):
     """Up or down, by more than a level, and not where the interval leaves it open."""
-    assert sentence(seen(shift=shift)) == says
+    assert assess(seen(shift=shift))[0] == says
 
 
 def test_two_confusions_are_named_and_the_rest_is_not_praised_unless_it_is_good():
     """The costlier first; 'otherwise' is about the truths that are not named."""
-    assert sentence(seen(cell=BOTH, low=about(BOTH))) == (
+    assert assess(seen(cell=BOTH, low=about(BOTH)))[0] == (
         "Calls half the 'Bad' items 'Fair' and one in three 'Fair' items 'Good'; otherwise reliable."
     )
-    assert sentence(seen(cell=POOR, low=about(POOR, 0.1))) == "Calls one in three 'Fair' items 'Good'."
+    assert assess(seen(cell=POOR, low=about(POOR, 0.1)))[0] == "Calls one in three 'Fair' items 'Good'."
     worse = np.array([[0.6, 0.4], [0.4, 0.6]])
-    message = sentence(seen(**TWO, cell=worse, low=about(worse), informedness=Estimate(0.35, 0.3, 0.4)))
+    message = assess(seen(**TWO, cell=worse, low=about(worse), informedness=Estimate(0.35, 0.3, 0.4)))[0]
     assert message == "Calls two in five '0' items '1' and two in five '1' items '0'."
 
 
@@ -194,4 +194,4 @@ def test_shares_in_words(share, many, whole):
 def test_names_are_quoted_on_one_line():
     """A label may hold anything."""
     strange = seen(names=("Bad", "Fair", "new\nline"), labels=np.array([0.0, 0, 9]))
-    assert sentence(strange) == r"Always gives the label 'new\nline'."
+    assert assess(strange)[0] == r"Always gives the label 'new\nline'."

@@ -117,8 +117,9 @@ def test_a_complete_audit_gives_the_true_values_without_uncertainty():
 
 @pytest.mark.parametrize("shared", [0.0, 2.0])
 def test_intervals_hold_even_if_judges_share_errors_with_a_run(shared):
-    """Over 40 collections, nine in ten intervals of values and of differences contain the true ones."""
-    measures, inside = parse_measures("MAP,nDCG@10,P@10"), []
+    """Over 40 collections, nine in ten intervals contain the true values, for these topics and for all like these."""
+    measures, inside, among_all = parse_measures("MAP,nDCG@10,P@10"), [], []
+    everything = np.mean([true_values(*simulate(seed, shared), measures) for seed in range(1_000, 1_100)], axis=0)
     for seed in range(40):
         topics, truth = simulate(seed, shared)
         pi = sampling_probabilities(topics, WORTH, measures, 1.0, 80)
@@ -126,13 +127,15 @@ def test_intervals_hold_even_if_judges_share_errors_with_a_run(shared):
         [sample] = estimate_rounds(topics, WORTH, measures, 1.0, [Round(pi, np.where(drawn, truth, -1))], 0)
         exact = true_values(topics, truth, measures)
         for m in range(3):
-            for found, value in (
-                (estimate([sample], 0, m), exact[0, m]),
-                (estimate([sample], 1, m), exact[1, m]),
-                (estimate([sample], 0, m, 1), exact[0, m] - exact[1, m]),
+            for found, value, everywhere in (
+                (estimate([sample], 0, m), exact[0, m], everything[0, m]),
+                (estimate([sample], 1, m), exact[1, m], everything[1, m]),
+                (estimate([sample], 0, m, 1), exact[0, m] - exact[1, m], everything[0, m] - everything[1, m]),
             ):
                 inside.append(abs(found.value - value) <= found.half + 1e-12)
+                among_all.append(abs(found.value - everywhere) <= found.population + 1e-12)
     assert 0.84 <= np.mean(inside) <= 0.98
+    assert 0.84 <= np.mean(among_all) <= 0.98
 
 
 def test_a_second_round_knows_the_labels_of_the_first():

@@ -203,3 +203,89 @@ def test_a_round_after_a_complete_audit_is_refused(fit, runs, truth):
     with pytest.raises(UsageError) as error:
         audit(fit, runs, 10, answers=every)
     assert str(error.value) == "no document was drawn: all are labelled already, or the audit is too small"
+
+
+def test_measures_without_a_closed_form_are_refused_before_anything_is_read(fit, runs):
+    """The sentence names those that an audit can estimate."""
+    with pytest.raises(UsageError) as error:
+        audit(fit, runs, 10, "MAP,Bpref")
+    possible = "MAP, MRR, nDCG, P@k, R@k, Success@k, ERR, RBP, SetP, SetR, SetF"
+    assert str(error.value) == f"an audit cannot estimate Bpref: it can estimate {possible}"
+
+
+def test_all_measures_with_a_closed_form_are_certified(fit, runs, truth):
+    """A complete audit gives the values by the true labels, for names of ir_measures too."""
+    measures = "AP(rel=1),nDCG(dcg='exp-log2')@10,ERR(max_rel=1)@5,RBP(p=0.5),RR@5,R@10,Success@1,SetF"
+    result = certify(fit, runs, labelled(audit(fit, runs, 10_000, measures), truth), measures)
+    grades = {}
+    for (topic, document), grade in truth.items():
+        grades.setdefault(topic, {})[document] = grade
+    exact = adjudge.score(runs, grades, measures, draws=1)
+    assert [row.value for row in result.scores] == pytest.approx([row.value for row in exact.scores], abs=1e-9)
+    assert [row.measure for row in result.scores] == [row.measure for row in exact.scores]
+
+
+def test_many_runs_are_estimated_as_each_alone(fit, runs, truth):
+    """Twelve runs, of which pairs are the differences of values."""
+    many = {f"{path.stem}{n}": path for n in range(6) for path in runs}
+    answers = labelled(audit(fit, many, 60), truth)
+    result = certify(fit, many, answers)
+    assert len(result.scores) == 12 * 3
+    assert len(result.pairs) == 66 * 3
+    value = {(row.run, row.measure): row.value for row in result.scores}
+    for row in result.pairs:
+        difference = value[row.first, row.measure] - value[row.second, row.measure]
+        assert row.difference == pytest.approx(difference, abs=1e-12)
+        if row.first.rstrip("012345") == row.second.rstrip("012345"):
+            assert row.difference == 0
+            assert row.better is None
+
+
+@pytest.fixture(scope="module")
+def three(search, runs):
+    """Return three runs, of which the last ranks by the true labels."""
+    lines = [line.split() for line in (search / "truth.qrels").read_text().splitlines()]
+    ideal = {}
+    for topic, _, document, grade in lines:
+        ideal.setdefault(topic, {})[document] = float(grade)
+    return {"bm25": runs[0], "dense": runs[1], "ideal": ideal}
+
+
+def test_a_leaderboard_of_audited_runs_says_what_pairs_say(fit, three, truth):
+    """A run that is better in every pair after Holm's correction is first for certain, and its group its own."""
+    result = certify(fit, three, labelled(audit(fit, three, 90), truth), "MAP,P@5")
+    board = [place for place in result.leaderboard if place.measure == "MAP"]
+    pairs = [pair for pair in result.pairs if pair.measure == "MAP"]
+    apart = {(p.first, p.second) if p.difference > 0 else (p.second, p.first) for p in pairs if p.decided}
+    assert result.told_apart("MAP") == apart
+    assert {("ideal", "bm25"), ("ideal", "dense")} <= apart
+    assert (board[0].run, board[0].ranks, board[0].groups, board[0].best) == ("ideal", "1", "1", None)
+    assert [place.first_group > 1 for place in board] == [False, True, True]
+    assert len(result.leaderboard_table) == 6
+    for pair in pairs:  # without correction, p says what the interval says
+        assert (pair.better is not None) or pair.adjusted > 0.1
+
+
+def test_p_values_are_those_of_a_t_test(fit, runs, truth):
+    """With two runs there is one pair, and p is below .1 where the interval does not hold 0."""
+    for seed in range(6):
+        result = certify(fit, runs, labelled(audit(fit, runs, 60, seed=seed), truth))
+        for pair in result.pairs:
+            assert (pair.adjusted < 0.1) == (pair.better is not None)
+
+
+def test_a_complete_audit_leaves_no_doubt_in_the_order(fit, three, truth):
+    """All documents are drawn with certainty: every rank is known."""
+    result = certify(fit, three, labelled(audit(fit, three, 1_000), truth), "MAP")
+    assert [(place.rank, place.ranks) for place in result.leaderboard] == [(1, "1"), (2, "2"), (3, "3")]
+    assert max(pair.adjusted for pair in result.pairs) < 1e-12
+
+
+def test_a_certificate_has_a_baseline(fit, three, truth):
+    """All other runs are compared with it, and Holm's correction is for these pairs."""
+    answers = labelled(audit(fit, three, 60), truth)
+    every, based = certify(fit, three, answers, "MAP"), certify(fit, three, answers, "MAP", baseline="bm25")
+    assert [(pair.first, pair.second) for pair in based.pairs] == [("dense", "bm25"), ("ideal", "bm25")]
+    assert based.pairs[0].difference == pytest.approx(-every.pairs[0].difference)
+    assert based.pairs[0].adjusted <= every.pairs[0].adjusted
+    assert (every.baseline, based.baseline) == (None, "bm25")

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
@@ -133,7 +134,7 @@ def test_the_variance_falls_into_its_parts():
 def test_label_noise_is_not_counted_as_a_spread_of_topics():
     """Fifty topics that are the same as far as is known: all there is to vary is by the labels, counted once."""
     x = np.random.default_rng(0).random((50, 4_000)) < 0.5
-    labels, topics = variance_parts(x.astype(float))
+    labels, topics = variance_parts(x.mean(axis=1), x.mean(axis=0))
     assert labels == pytest.approx(0.25 / 50, rel=0.1)
     assert topics < 0.01 * labels
     result = evaluate(coins(50), {"A": {str(t): {"x": 1} for t in range(50)}}, "P@1", draws=4_000).scores[0]
@@ -160,7 +161,7 @@ def test_certain_labels_leave_the_plain_bootstrap_over_topics():
     chance = {str(t): {f"d{n}": float(rng.random() < 0.5) for n in range(6)} for t in range(12)}
     runs = {r: {t: {d: float(rng.random()) for d in stored} for t, stored in chance.items()} for r in "AB"}
     result = evaluate(made(chance), runs, "MAP", draws=500, seed=3)
-    x = (result.value[0, 0] - result.value[1, 0])[:, :1]  # the same in every draw
+    x = (result.by_topic[0, 0] - result.by_topic[1, 0])[:, None]  # the same in every draw
     drawn = x.mean() + topic_deviations(x, 500, np.random.default_rng([3, 1]))[:, 0]
     assert result.pairs[0].span == pytest.approx(tuple(np.quantile(drawn, (0.05, 0.95))))
     assert result.pairs[0].better == (drawn > 0).mean()
@@ -313,7 +314,7 @@ def test_a_seed_gives_the_same_again(tmp_path):
         ({"level": 3}, "no label is relevant at level 3: the grades of the fit are 0, 1"),
         ({"pair": ("A", "C")}, "the pair names 'C': give two of the runs 'A', 'B'"),
         ({"pair": ("A", "A")}, "the pair names 'A' twice: give two of the runs 'A', 'B'"),
-        ({"measures": "ERR"}, "there is no measure 'ERR': measures are MAP, MRR"),
+        ({"measures": "NERR"}, "there is no measure 'NERR' (did you mean ERR?): measures are MAP, MRR"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(named, said):
@@ -330,7 +331,7 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     runs = {r: {t: {d: float(rng.random()) for d in stored} for t, stored in chance.items()} for r in "AB"}
     fit = made(chance)
     exact = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
-    monkeypatch.setattr("adjudge.evaluation.uncertain_labels.MOST_WORK", 2_000_000)
+    monkeypatch.setattr("adjudge.evaluation.deciding.MOST_WORK", 2_000_000)
     quick = evaluate(fit, runs, "MAP", draws=8_000, budget=72)
     moves = [{(entry.topic, entry.document): entry.moves for entry in result.deciding} for result in (exact, quick)]
     named = list(moves[0])
@@ -338,6 +339,73 @@ def test_many_documents_are_ranked_as_if_all_draws_were_asked(monkeypatch):
     pairs = np.array([[each[name] for name in named] for each in moves])
     assert np.corrcoef(pairs)[0, 1] > 0.98
     assert abs(pairs[0] - pairs[1]).max() < 0.015
+
+
+def many(runs, topics=12, seed=7):
+    """Return a fit and so many runs, each worse than the one before, with labels that are certain."""
+    rng = np.random.default_rng(seed)
+    chance = {str(t): {f"d{n}": float(n < 3) for n in range(10)} for t in range(topics)}
+    noise = {f"r{n}": 0.4 + 0.25 * n for n in range(runs)}
+    listed = {
+        name: {t: {d: p + far * rng.normal() for d, p in stored.items()} for t, stored in chance.items()}
+        for name, far in noise.items()
+    }
+    return made(chance), listed
+
+
+def test_a_baseline_is_compared_with_all_others():
+    """One pair per other run and measure, with intervals that hold together and are at least as wide."""
+    fit, runs = many(5)
+    every = evaluate(fit, runs, "MAP,P@3", draws=2_000, budget=0)
+    based = evaluate(fit, runs, "MAP,P@3", draws=2_000, budget=0, baseline="r2")
+    assert (len(every.pairs), len(based.pairs)) == (20, 8)
+    assert [(pair.first, pair.second) for pair in based.pairs[:4]] == [(f"r{n}", "r2") for n in (0, 1, 3, 4)]
+    same = next(pair for pair in every.pairs if (pair.first, pair.second) == ("r0", "r2"))
+    assert based.pairs[0]._replace(simultaneous=None) == same
+    assert all(
+        pair.simultaneous.low < pair.span.low and pair.simultaneous.high > pair.span.high for pair in based.pairs
+    )
+    assert based.pairs[0].decided == (based.pairs[0].simultaneous.low > 0)
+    assert based.pair_table.columns[4:8] == ["low", "high", "simultaneous_low", "simultaneous_high"]
+    assert "simultaneous_low" not in every.pair_table.columns
+    assert evaluate(fit, runs, "MAP", draws=20, baseline="runs/r2.run").baseline == "r2"  # by its file
+    with pytest.raises(UsageError, match=r"^the baseline 'x' is not one of the runs 'r0', 'r1', 'r2', 'r3', 'r4'$"):
+        evaluate(fit, runs, baseline="x")
+
+
+def test_a_leaderboard_follows_from_the_draws():
+    """Values in order, the chance to be best by counting draws, and ranks that agree with the pairs."""
+    fit, runs = many(9)
+    result = evaluate(fit, runs, "MAP,P@3", draws=1_000)
+    board = [place for place in result.leaderboard if place.measure == "MAP"]
+    assert len(result.leaderboard) == 18
+    values = {score.run: score for score in result.scores if score.measure == "MAP"}
+    assert [place.value for place in board] == sorted((score.value for score in values.values()), reverse=True)
+    assert all((place.low, place.high) == values[place.run].both for place in board)
+    drawn = result.by_draw[:, 0] + result.moved[:, 0]
+    best = np.bincount(drawn.argmax(axis=0), minlength=9) / 1_000
+    assert {place.run: place.best for place in board} == pytest.approx(
+        dict(zip(result.runs, best, strict=True)), abs=0.01
+    )
+    assert sum(place.best for place in board) == pytest.approx(1)
+    apart = result.told_apart("MAP")
+    assert ("r0", "r8") in apart
+    for place in board:  # intervals of ranks are by fewer comparisons than groups
+        assert place.rank_low >= 1 + sum(worse == place.run for _, worse in apart)
+        assert place.rank_low <= place.rank <= place.rank_high
+    assert result.leaderboard_table.columns[:3] == ["measure", "run", "value"]
+
+
+def test_results_are_frames_of_the_kind_of_the_runs():
+    """Runs as pandas frames, with the columns of PyTerrier, give pandas frames."""
+    fit, runs = many(2)
+    rows = [(t, d, score) for t, stored in runs["r0"].items() for d, score in stored.items()]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "score"])
+    result = evaluate(fit, {"a": frame, "b": runs["r1"]}, "MAP", draws=50)
+    assert isinstance(result.table, pd.DataFrame)
+    assert isinstance(result.leaderboard_table, pd.DataFrame)
+    assert isinstance(evaluate(fit, frame, "MAP", draws=50).pair_table, pd.DataFrame)
+    assert isinstance(evaluate(fit, runs, "MAP", draws=50).table, pl.DataFrame)
 
 
 def test_a_run_that_learned_from_the_judges_is_noted(tmp_path):

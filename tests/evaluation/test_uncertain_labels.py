@@ -1,4 +1,4 @@
-"""Which documents decide; whole evaluations are held to every assignment of labels in test_systems."""
+"""Draws of labels; whole evaluations are held to every assignment of labels in test_evaluate."""
 
 from dataclasses import replace
 
@@ -9,56 +9,9 @@ import pytest
 import adjudge
 from adjudge.data.runs import read_runs
 from adjudge.errors import InputError, UsageError
-from adjudge.evaluation.uncertain_labels import (
-    SAME,
-    Deciding,
-    _above,
-    _moves,
-    draw_codes,
-    draw_labels,
-    grades_for,
-    importance,
-    stored_draws,
-)
+from adjudge.evaluation.uncertain_labels import draw_codes, draw_labels, grades_for, stored_draws
 from adjudge.inference.chains import Draws
 from adjudge.kernels.sweep import pack
-
-
-def test_documents_that_move_the_chance_come_first():
-    """Of those that do not, the ones that are uncertain and swing the difference."""
-    result = [
-        Deciding("t", name, True, chance, 1, 2, effect, moves)
-        for name, chance, effect, moves in (
-            ("sure", 0.99, 0.5, 0.0),
-            ("open", 0.5, 0.3, 0.0),
-            ("decides", 0.6, 0.1, 0.2),
-        )
-    ]
-    assert [entry.document for entry in sorted(result, key=importance)] == ["decides", "open", "sure"]
-
-
-def test_a_label_that_settles_a_coin_moves_it_by_half():
-    """The difference is 1 or -1 by a document's label alone: knowing it takes the chance from 1/2 to 0 or 1."""
-    difference = np.tile([1.0, -1.0], 50)
-    shift = np.stack([-1.0 - difference, 1.0 - difference, np.zeros(100)])[None]  # (Q, K + 1, S)
-    chance = np.array([[0.5, 0.5]])
-    assert _moves(shift, chance, np.array([False]), difference).tolist() == [0.5]
-    nothing = np.zeros((1, 3, 100))
-    assert _moves(nothing, chance, np.array([False]), difference).tolist() == [0.0]
-
-
-def test_rounding_moves_nothing():
-    """What is left of sums that should be 0 is told as 0."""
-    difference = np.full(100, 1e-3)
-    moved = _moves(np.full((1, 3, 100), SAME / 10), np.array([[0.3, 0.7]]), np.array([False]), difference)
-    assert moved.tolist() == [0.0]
-
-
-def test_the_chance_of_a_normal_difference():
-    """Above 0 by its mean and variance; without variance by its sign, and a half at 0."""
-    assert _above(np.array([0.0, 1.6448536]), np.array([1.0, 1.0])).tolist() == pytest.approx([0.5, 0.95])
-    assert _above(np.array([1.0, -1.0, 0.0]), np.array(0.0)).tolist() == [1.0, 0.0, 0.5]
-
 
 POSTERIOR = np.array([[0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1], [0.1, 0.8, 0.1], [0.5, 0.5, 0]])
 ITEMS, TOPICS = ["1_a", "1_b", "c", "2_a", "d"], [1, 1, 2, 2, 2]

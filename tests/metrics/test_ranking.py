@@ -1,16 +1,16 @@
-"""Ranking measures of many draws: each draw as if it were alone, by formulas written out."""
-
-from itertools import permutations, product
+"""Names of ranking measures, and their values by topic."""
 
 import numpy as np
 import pytest
 
 from adjudge.errors import UsageError
-from adjudge.metrics import ranking
 from adjudge.metrics.ranking import (
     KINDS,
     NO_CUTOFF,
+    PARAMETERS,
     check_level,
+    known_measures,
+    only_judged,
     parse_measure,
     parse_measures,
     pool_documents,
@@ -19,115 +19,124 @@ from adjudge.metrics.ranking import (
     without_relevant,
 )
 
-WORTH = np.array([0.0, 1.0, 2.0])
-ALL = 2**31 - 1
-
-
-def alone(name, grades, ranked, cut):
-    """Return a measure of one draw: grades of all documents, and of the ranked ones in their order."""
-    first, total = ranked[:cut], sum(grade >= 1 for grade in grades)
-    hits = [grade >= 1 for grade in first]
-    if name == "precision":
-        return sum(hits) / cut
-    if name == "reciprocal_rank":
-        return 1 / (hits.index(True) + 1) if any(hits) else 0
-    if total == 0:
-        return 0
-    if name == "recall":
-        return sum(hits) / total
-    if name == "average_precision":
-        return sum(sum(hits[: d + 1]) / (d + 1) for d, hit in enumerate(hits) if hit) / total
-    gain = [sum(g / np.log2(d + 2) for d, g in enumerate(row)) for row in (first, sorted(grades, reverse=True)[:cut])]
-    return gain[0] / gain[1]
-
-
-@pytest.mark.parametrize("name", ["average_precision", "reciprocal_rank", "precision", "recall", "normalised_gain"])
-@pytest.mark.parametrize("cut", [1, 3, 20, 1000])
-def test_every_draw_is_as_if_alone(name, cut):
-    """Random labels of 30 documents, 20 of which are ranked."""
-    rng = np.random.default_rng(cut)
-    code = rng.choice(3, (30, 50), p=[0.8, 0.15, 0.05]).astype(np.uint16)
-    code[:, 0] = 0  # a draw without a relevant document
-    order = rng.permutation(30)[:20]
-    result = getattr(ranking, name)(code, order, WORTH, ranking.label_counts(code, 3), 1.0, cut)
-    expected = [alone(name, WORTH[code[:, s]], list(WORTH[code[order, s]]), cut) for s in range(50)]
-    np.testing.assert_allclose(result, expected, atol=1e-12)
-
-
-def test_labels_are_counted():
-    """By label and draw, and those that are relevant together."""
-    code = np.array([[0, 2], [1, 2], [2, 2]], np.uint16)
-    count = ranking.label_counts(code, 3)
-    assert count.tolist() == [[1, 0], [1, 0], [1, 3]]
-    assert ranking.relevant(WORTH, count, 1.0).tolist() == [2, 3]
-    assert ranking.relevant(WORTH, count, 2.0).tolist() == [1, 3]
-
-
-def test_grades_below_zero_gain_nothing_and_may_be_in_any_order():
-    """The best order is by grade, whatever the order of the labels."""
-    worth, code = np.array([2.0, -1.0, 1.0]), np.array([[0], [1], [2]], np.uint16)
-    best = ranking.normalised_gain(code, np.array([0, 2, 1]), worth, ranking.label_counts(code, 3), 1.0, ALL)
-    worse = ranking.normalised_gain(code, np.array([1, 2, 0]), worth, ranking.label_counts(code, 3), 1.0, ALL)
-    assert best[0] == pytest.approx(1)
-    assert worse[0] == pytest.approx((1 / np.log2(3) + 1) / (2 + 1 / np.log2(3)))
-
-
-def test_nothing_ranked_is_zero():
-    """A run that returns nothing has 0 everywhere."""
-    code = np.ones((3, 2), np.uint16)
-    for name in ("average_precision", "reciprocal_rank", "precision", "recall", "normalised_gain"):
-        kernel = getattr(ranking, name)
-        assert kernel(code, np.empty(0, np.int64), WORTH, ranking.label_counts(code, 3), 1.0, 5).tolist() == [0, 0]
-
-
 GRADES = {"d1": 0, "d2": 1, "d3": 0, "d4": 1, "d5": 2}
 
 
+MEASURES = (
+    "measures are MAP, MRR, nDCG, ERR, RBP, Judged (also with @k), P@k, R@k, Success@k, Rprec, Bpref, infAP, SetP, "
+    "SetR, SetF, SetAP"
+)
+
+
 @pytest.mark.parametrize(
-    ("text", "name", "cut"),
+    ("text", "name", "cut", "rel", "more"),
     [
-        ("MAP", "MAP", NO_CUTOFF),
-        ("ap", "MAP", NO_CUTOFF),
-        ("rr", "MRR", NO_CUTOFF),
-        (" ndcg@010 ", "nDCG@10", 10),
-        ("NDCG", "nDCG", NO_CUTOFF),
-        ("p@1", "P@1", 1),
-        ("R@100", "R@100", 100),
+        ("MAP", "MAP", NO_CUTOFF, None, {}),
+        ("ap", "MAP", NO_CUTOFF, None, {}),
+        ("AP(rel=2)", "MAP(rel=2)", NO_CUTOFF, 2, {}),
+        ("AP(rel=2)@100", "MAP(rel=2)@100", 100, 2, {}),
+        ("AP(cutoff=100,judged_only=True)", "MAP(judged_only=True)@100", 100, None, {"judged_only": True}),
+        ("rr", "MRR", NO_CUTOFF, None, {}),
+        ("RR(rel=2)@10", "MRR(rel=2)@10", 10, 2, {}),
+        (" ndcg@010 ", "nDCG@10", 10, None, {}),
+        ("NDCG", "nDCG", NO_CUTOFF, None, {}),
+        ("nDCG(dcg='exp-log2')@10", "nDCG(dcg='exp-log2')@10", 10, None, {"dcg": "exp-log2"}),
+        ('ndcg(dcg="log2")@10', "nDCG@10", 10, None, {"dcg": "log2"}),
+        ("nDCG(gains={2: 5, 1: 3})", "nDCG(gains={1:3,2:5})", NO_CUTOFF, None, {"gains": {1: 3, 2: 5}}),
+        ("p@1", "P@1", 1, None, {}),
+        ("R@100", "R@100", 100, None, {}),
+        ("RBP", "RBP", NO_CUTOFF, None, {"p": 0.8}),
+        ("RBP(rel=1, p=0.5) @ 7", "RBP(rel=1,p=0.5)@7", 7, 1, {"p": 0.5}),
+        ("ERR@20", "ERR@20", 20, None, {"max_rel": 4}),
+        ("err(max_rel=2)", "ERR(max_rel=2)", NO_CUTOFF, None, {"max_rel": 2}),
+        ("bpref(rel=1.5)", "Bpref(rel=1.5)", NO_CUTOFF, 1.5, {}),
+        ("infAP", "infAP", NO_CUTOFF, None, {}),
+        ("judged@10", "Judged@10", 10, None, {}),
+        ("Success@5", "Success@5", 5, None, {}),
+        ("SetF(beta=2.0)", "SetF(beta=2.0)", NO_CUTOFF, None, {"beta": 2.0}),
     ],
 )
-def test_a_measure_is_read_as_it_is_said(text, name, cut):
-    """In capitals or not, under any of its names."""
+def test_a_measure_is_read_as_it_is_said(text, name, cut, rel, more):
+    """In capitals or not, under any of its names, with its parameters; its own name can be read again."""
     result = parse_measure(text)
-    assert (result.name, result.cut) == (name, cut)
+    assert (result.name, result.cut, result.rel) == (name, cut, rel)
+    assert result.parameters.items() >= more.items()
+    assert parse_measure(result.name) == result
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "bpref",
-            "there is no measure 'bpref': measures are MAP, MRR, nDCG, nDCG@10, P@10, R@100, with any number after @",
-        ),
-        ("nDCG@", "there is no measure 'nDCG@': measures are"),
-        ("nDCG@-1", "there is no measure 'nDCG@-1': measures are"),
+        ("gain", f"there is no measure 'gain': {MEASURES}"),
+        ("nDGC@10", f"there is no measure 'nDGC@10' (did you mean nDCG?): {MEASURES}"),
+        ("recal(rel=2)", f"there is no measure 'recal(rel=2)' (did you mean R@k?): {MEASURES}"),
+        ("nDCG@", f"there is no measure 'nDCG@' (did you mean nDCG?): {MEASURES}"),
+        ("nDCG@-1", f"there is no measure 'nDCG@-1' (did you mean nDCG?): {MEASURES}"),
+        ("AP(rel=", f"there is no measure 'AP(rel=' (did you mean MAP?): {MEASURES}"),
         ("P", "measure 'P' needs a cutoff, such as P@10"),
         ("R", "measure 'R' needs a cutoff, such as R@10"),
-        ("P@0", "measure 'P@0' has the cutoff 0: the cutoff is 1 or more"),
+        ("P@0", "measure 'P@0' has the cutoff 0: it is a whole number from 1"),
+        ("Bpref@10", "measure 'Bpref@10' has a cutoff: Bpref takes none"),
+        ("AP(rel=0)", "measure 'AP(rel=0)' has the parameter rel 0: it is a number above 0"),
+        (
+            "AP(level=2)",
+            "measure 'AP(level=2)' has the parameter 'level': the parameters of MAP are rel, judged_only, cutoff",
+        ),
+        ("SetR(p=1)", "measure 'SetR(p=1)' has the parameter 'p': the parameters of SetR are rel"),
+        ("nDCG(dcg='exp')", "measure 'nDCG(dcg='exp')' has the parameter dcg 'exp': it is one of 'log2', 'exp-log2'"),
+        ("RBP(p=1)", "measure 'RBP(p=1)' has the parameter p 1: it is a number between 0 and 1"),
+        ("RBP(0.5)", "the parameters of measure 'RBP(0.5)' cannot be read: write name=value, such as RBP(rel=...)"),
+        ("RBP(p=q)", "the parameters of measure 'RBP(p=q)' cannot be read: write name=value, such as RBP(rel=...)"),
+        ("Judged(**x)", "the parameters of measure 'Judged(**x)' cannot be read: write name=value, such as Judged"),
     ],
 )
 def test_what_is_no_measure_is_refused(text, said):
-    """With the list, or with what is missing."""
+    """With the list and the nearest name, or with what is wrong."""
     with pytest.raises(UsageError) as refused:
         parse_measure(text)
-    assert str(refused.value).startswith(said)
+    assert str(refused.value) == said
 
 
 def test_measures_are_a_list_or_text():
-    """Each once, in the order given; none is refused."""
+    """Each once, in the order given; commas between parentheses do not separate; none is refused."""
     assert [entry.name for entry in parse_measures("map, nDCG@10,AP")] == ["MAP", "nDCG@10"]
     assert [entry.name for entry in parse_measures(["P@5"])] == ["P@5"]
-    with pytest.raises(UsageError, match="no measure is named: measures are MAP"):
+    mixed = "RBP(rel=1, p=0.5)@3,nDCG(gains={1:1,2:3}),MAP"
+    assert [entry.name for entry in parse_measures(mixed)] == ["RBP(rel=1,p=0.5)@3", "nDCG(gains={1:1,2:3})", "MAP"]
+    with pytest.raises(UsageError) as refused:
         parse_measures(" , ")
+    assert str(refused.value) == f"no measure is named: {MEASURES}"
+
+
+def test_the_list_of_names_has_every_kind():
+    """It is made from the table, as are the parameters."""
+    assert f"measures are {known_measures()}" == MEASURES
+    assert all(kind.form in known_measures() for kind in KINDS.values())
+    assert {name for kind in KINDS.values() for name in kind.parameters} | {"cutoff"} == set(PARAMETERS)
+
+
+def test_grades_above_the_highest_grade_of_err_are_refused():
+    """The chance to stop would be above 1."""
+    code, measure = np.zeros((1, 1), np.uint16), parse_measure("ERR@5")
+    with pytest.raises(UsageError) as refused:
+        values([np.array([0])], code, np.array([0.0, 5.0]), [measure])
+    assert str(refused.value) == "ERR@5 is for grades up to 4, but there is 5: write ERR(max_rel=5)"
+    best = values([np.array([0])], code + 1, np.array([0.0, 5.0]), [parse_measure("ERR(max_rel=5)")])
+    assert best[0, 0, 0] == 31 / 32
+
+
+def test_a_measure_with_its_own_level_ignores_that_of_the_evaluation():
+    """P(rel=2)@2 counts grade 2, P@2 the level."""
+    code = np.array([[1], [2]], np.uint16)
+    result = values([np.array([0, 1])], code, np.arange(3.0), parse_measures("P(rel=2)@2,P@2,P(rel=1)@2"), level=3.0)
+    assert result[0, :, 0].tolist() == [0.5, 0.0, 1.0]
+
+
+def test_ties_of_judged_documents():
+    """Ties lose the documents that nobody judged, and vanish if none is left."""
+    order, ends = only_judged(np.array([3, 0, 4, 1]), np.array([1, 3, 4]), np.array([True, True, False, False, True]))
+    assert order.tolist() == [0, 4, 1]
+    assert ends.tolist() == [2, 3]
 
 
 def test_every_kind_says_what_it_is():
@@ -169,36 +178,6 @@ def test_a_level_is_above_what_nobody_judged(level):
     assert check_level(2) == 2
     with pytest.raises(UsageError, match=r"level .* is not above 0, the grade of a document that nobody judged"):
         check_level(level)
-
-
-NAMES = ["average_precision", "reciprocal_rank", "precision", "recall", "normalised_gain"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("cut", [1, 3, 5, 1000])
-@pytest.mark.parametrize("ends", [[7], [2, 3, 7], [1, 5, 7], [1, 2, 3, 4, 5, 6, 7]])
-def test_the_mean_of_all_orders(name, cut, ends):
-    """Seven documents of which some are tied, in ten draws of labels, one of them without a relevant document."""
-    rng = np.random.default_rng(cut)
-    code = rng.integers(0, 3, (9, 10)).astype(np.uint16)
-    code[:, 0] = 0
-    order, count = rng.permutation(9)[:7], ranking.label_counts(code, 3)
-    begins = [0, *ends[:-1]]
-    groups = [list(permutations(order[b:e])) for b, e in zip(begins, ends, strict=True)]
-    orders = [np.array([d for group in chosen for d in group]) for chosen in product(*groups)]
-    plain = getattr(ranking, name)
-    exact = np.mean([plain(code, each, WORTH, count, 1.0, cut) for each in orders], axis=0)
-    result = getattr(ranking, f"expected_{name}")(code, order, np.array(ends), WORTH, count, 1.0, cut)
-    np.testing.assert_allclose(result, exact, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_ranked_is_zero_of_ties(name):
-    """A run that returns nothing has 0 everywhere."""
-    code, nothing = np.ones((3, 2), np.uint16), np.empty(0, np.int64)
-    assert getattr(ranking, f"expected_{name}")(
-        code, nothing, nothing, WORTH, ranking.label_counts(code, 3), 1.0, 5
-    ).tolist() == [0, 0]
 
 
 def test_topics_are_ranked_by_score_and_then_by_name():

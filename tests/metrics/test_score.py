@@ -206,7 +206,7 @@ def test_mappings_are_told_from_their_shape():
             TOPIC_RUN,
             {"positive": "yes"},
             "positive is not an option for runs: their options are 'level', 'complete', 'judged', 'ties', "
-            "'draws', 'seed'",
+            "'draws', 'seed', 'baseline'",
         ),
         (
             GOLD,
@@ -245,3 +245,35 @@ def test_documents_without_a_grade_can_be_left_out():
         assert kept.value[0, :, 1].tolist() == [0, 0, 0]
         assert kept.counts.all()
         assert kept.unjudged.tolist() == [0]
+
+
+def test_pairs_with_the_same_topics_share_the_draws_of_signs():
+    """Together or one by one, p is the same; topics that only some runs have make no difference to the others."""
+    rng = np.random.default_rng(0)
+    grades = {str(t): {f"d{n}": int(n < 3) for n in range(8)} for t in range(9)}
+    runs = {r: {t: {d: float(rng.random()) for d in x} for t, x in grades.items()} for r in "abc"}
+    runs["c"].pop("8")
+    every = {(pair.first, pair.second): pair for pair in score_runs(runs, grades, "MAP").pairs}
+    assert [every[pair].topics for pair in ((("a", "b")), ("a", "c"), ("b", "c"))] == [9, 8, 8]
+    for first, second in every:
+        alone = score_runs({r: runs[r] for r in (first, second)}, grades, "MAP").pairs[0]
+        assert every[first, second][:5] == pytest.approx(alone[:5])
+    assert score_runs(runs, grades, "MAP").leaderboard == ()  # values of different topics have no order
+    based = score_runs(runs, grades, "MAP", baseline="b")
+    assert [(pair.first, pair.second) for pair in based.pairs] == [("a", "b"), ("c", "b")]
+
+
+def test_a_leaderboard_is_that_of_the_bootstrap_over_topics():
+    """A run that is better in every topic is best in every draw, and told apart."""
+    grades = {str(t): {f"d{n}": int(n < 3) for n in range(8)} for t in range(9)}
+    runs = {
+        "best": {t: {d: -float(d[1:]) for d in x} for t, x in grades.items()},
+        "worst": {t: {d: float(d[1:]) for d in x} for t, x in grades.items()},
+    }
+    result = score_runs(runs, grades, "MAP")
+    assert [(place.run, place.best, place.ranks) for place in result.leaderboard] == [
+        ("best", 1, "1"),
+        ("worst", 0, "2"),
+    ]
+    assert result.told_apart("MAP") == {("best", "worst")}
+    assert result.leaderboard_table.shape == (2, 11)

@@ -19,8 +19,19 @@ THEIRS = {
     "P@5": "P_5",
     "R@5": "recall_5",
     "MAP@5": "map_cut_5",
+    "Rprec": "Rprec",
+    "Success@5": "success_5",
+    "Bpref": "bpref",
+    "infAP": "infAP",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF(beta=2.0)": "set_F",
+    "SetAP": "set_map",
 }
-ASKED = {"map", "recip_rank", "ndcg", "ndcg_cut.3,10", "P.1,5", "recall.5", "map_cut.5"}
+ASKED = {
+    *("map", "recip_rank", "ndcg", "ndcg_cut.3,10", "P.1,5", "recall.5", "map_cut.5", "Rprec", "success.5"),
+    *("bpref", "infAP", "set_P", "set_recall", "set_F.2.0", "set_map"),
+}
 NAMES = ["9", "10", "D1", "d1", "d-1", "d_1", "é", "z\u0142", "\U0001f600", "~", "A.b", "clueweb09-en0000-66-24091"]
 
 

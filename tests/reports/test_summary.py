@@ -6,7 +6,7 @@ import pytest
 
 import adjudge
 from adjudge.reports.case import build_case
-from adjudge.reports.summary import actions, opening
+from adjudge.reports.summary import Action, actions, basis, tiles, warnings_of
 
 
 def case_with(spoil, gold=None):
@@ -29,11 +29,45 @@ def case_with(spoil, gold=None):
 def test_what_there_is_is_counted():
     """Judgments, items, judges and labels; how sure the answers are; the vote."""
     case, _ = case_with(pl.col("label"))
-    first, sure, vote, agree = opening(case)[:4]
+    first, vote, agree = basis(case)[:3]
     assert first == "2,100 judgments of 300 items by 7 judges; labels '0', '1'."
-    assert "have a probability of at least 95%" in sure
     assert vote.startswith("The consensus differs from the vote on ")
     assert agree.startswith("Two judges agree on ")
+
+
+def test_the_verdict_has_the_share_of_right_labels_settled_ones_and_useful_judges():
+    """With the interval of the calibrated model, and without one if a named model claims it."""
+    case, _ = case_with(pl.col("label"))
+    expected, settled, judges = tiles(case)
+    chance = case.fit.posterior.max(axis=1)
+    assert expected == (
+        f"{chance.mean():.0%}",
+        "expected to be right",
+        "of the labels, as dawid-skene has it; no interval",
+    )
+    sure = int((chance >= 0.95).sum())
+    assert settled == (f"{sure:,}", "settled labels", "of 300: their probability is at least 95%")
+    standings = [card.standing for card in case.cards]
+    poor, unclear = standings.count("poor"), standings.count("unclear")
+    more = f", {unclear} not yet clear" if unclear else ""
+    assert judges == (str(standings.count("useful")), "useful judges", f"of 7; {poor} poor{more}")
+    assert poor + unclear < 7
+    calibrated = build_case(adjudge.fit(case.judgments), case.judgments)
+    low, high = calibrated.fit.calibration.interval
+    assert tiles(calibrated)[0].note == f"of the labels; 90 % interval {low:.0%} to {high:.0%}"
+
+
+def test_truths_that_were_given_are_counted_apart():
+    """They settle no label, and with a truth for every item nothing is claimed about labels."""
+    drawn = adjudge.simulate("dawid-skene", seed=3, items=50, judges=7, labels=2, per_item=7)
+    some = drawn.truths.head(20)
+    case = build_case(adjudge.fit(drawn.judgments, "dawid-skene", some), drawn.judgments)
+    assert tiles(case)[1].note == "of 30: their probability is at least 95%"
+    assert tiles(case)[2] == ("20", "truths given", "gold items, which are counted apart")
+    whole = build_case(adjudge.fit(drawn.judgments, "dawid-skene", drawn.truths), drawn.judgments)
+    assert [tile.name for tile in tiles(whole)] == ["truths given", "useful judges"]
+    assert not any("not settled" in action.advice for action in actions(whole))
+    assert any(line.startswith("Without being told, the consensus would be right on ") for line in basis(whole))
 
 
 def misled():
@@ -51,18 +85,17 @@ def test_probabilities_that_are_too_sure_are_warned_of():
     table, _ = misled()
     judgments = adjudge.read(table)
     plain, hedged, default = (
-        opening(build_case(adjudge.fit(judgments, model, calibrate=how), judgments))
+        build_case(adjudge.fit(judgments, model, calibrate=how), judgments)
         for model, how in (("dawid-skene", None), ("dawid-skene", "judgments"), (None, None))
     )
-    (warning,) = [line for line in plain if line.startswith("Warning")]
-    assert warning.startswith("Warning: do not believe these probabilities: dawid-skene claims that ")
+    (warning,) = warnings_of(plain)
+    assert warning.startswith("Do not believe these probabilities: dawid-skene claims that ")
     assert warning.endswith("model consensus, the default, has calibrated ones.")
-    assert not [line for line in hedged + default if line.startswith("Warning")]
-    assert any("vote share" in line for line in hedged)
-    assert any("of the labels are expected to be right" in line for line in default)
+    assert not warnings_of(hedged) + warnings_of(default)
+    assert any("vote share" in line for line in basis(hedged))
+    assert any("of the labels are expected to be right" in line for line in basis(default))
     turned = adjudge.read(table.reverse())
-    again = opening(build_case(adjudge.fit(judgments, "dawid-skene"), turned))
-    assert warning in again
+    assert warnings_of(build_case(adjudge.fit(judgments, "dawid-skene"), turned)) == [warning]
 
 
 def test_truths_that_contradict_the_claim_are_said_loudly():
@@ -73,22 +106,34 @@ def test_truths_that_contradict_the_claim_are_said_loudly():
     low, high = fit.calibration.interval
     wrong = {item: 1 - truth for item, truth in truths.items()}
     share = (fit.label == [wrong[item] for item in fit.items]).mean()
-    lines = opening(build_case(fit, judgments, wrong))
-    assert (
-        f"Warning: {share:.0%} of the 600 labels with a known truth are right, outside the claimed {low:.0%} to "
-        f"{high:.0%}."
-    ) in lines
+    lines = warnings_of(build_case(fit, judgments, wrong))
+    assert lines == [
+        f"{share:.0%} of the 600 labels with a known truth are right, outside the claimed {low:.0%} to {high:.0%}."
+    ]
     for known in (truths, {0: wrong[0]}):
-        assert not any(line.startswith("Warning") for line in opening(build_case(fit, judgments, known)))
+        assert warnings_of(build_case(fit, judgments, known)) == []
+
+
+def test_truths_that_contradict_a_named_model_are_said_too():
+    """The model's own claim is compared with the share of right labels."""
+    table, truths = misled()
+    judgments = adjudge.read(table)
+    case = build_case(adjudge.fit(judgments, "dawid-skene"), judgments, truths)
+    claimed = case.fit.posterior.max(axis=1).mean()
+    right = (case.fit.label == [truths[item] for item in case.fit.items]).mean()
+    assert warnings_of(case)[0] == (
+        f"The model claims that {claimed:.0%} of the 600 labels with a known truth are right, but {right:.0%} are."
+    )
 
 
 def test_truths_that_were_not_told_are_held_against_it():
     """Their share of right answers is told."""
     drawn = adjudge.simulate("dawid-skene", seed=3, items=50, judges=7, labels=2, per_item=7)
     fit = adjudge.fit(drawn.judgments, "dawid-skene")
-    right = (fit.label == drawn.truth).mean()
-    lines = opening(build_case(fit, drawn.judgments, drawn.truths))
-    assert f"Of 50 labels whose truth the fit did not use, {right:.1%} are right." in lines
+    right = int((fit.label == drawn.truth).sum())
+    tile = tiles(build_case(fit, drawn.judgments, drawn.truths))[2]
+    note = f"{right} of 50 labels; the fit did not use these truths"
+    assert tile == (f"{right / 50:.0%}", "right where the truth is known", note)
 
 
 def test_nobody_is_accused_where_nothing_tells():
@@ -96,22 +141,25 @@ def test_nobody_is_accused_where_nothing_tells():
     rows = {"item": range(40), "judge": [n % 2 for n in range(40)], "label": [n % 3 > 0 for n in range(40)]}
     judgments = adjudge.read(pl.DataFrame(rows).with_columns(pl.col("label").cast(pl.Int64)))
     case = build_case(adjudge.fit(judgments, "dawid-skene"), judgments)
-    assert not any("chance" in line or "opposite" in line for line in actions(case))
+    assert not any("judge" in action.advice and "judgment" not in action.advice for action in actions(case))
 
 
 def test_a_judge_who_says_the_opposite_is_named():
     """With what to ask."""
     case, last = case_with(1 - pl.col("truth"))
-    (line,) = (line for line in actions(case) if "Wrong more often than chance" in line)
-    assert f"'{last}'" in line
-    assert line.endswith("of the work). Ask whether they mix up the labels.")
+    before, _ = case_with(pl.col("label"))
+    named = [action for action in actions(case) if action.advice.endswith("whether they mix up labels")]
+    assert actions(case)[0] == named[0]
+    assert f"'{last}'" in named[0].reason
+    assert named[0].reason.startswith("They are wrong more often than chance: ")
+    assert not any(f"'{last}'" in action.reason for action in actions(before) if "judge" in action.advice)
 
 
 def test_a_judge_at_chance_is_named():
     """Who says the same of everything tells nothing."""
     case, last = case_with(pl.lit(1))
-    (line,) = (line for line in actions(case) if "Hardly better than chance" in line)
-    assert f"'{last}'" in line
+    claim = f"Their labels are hardly better than guessing: '{last}', 14% of the work."
+    assert Action("Train, replace or leave out 1 judge", claim) in actions(case)
 
 
 def test_gold_that_the_crowd_contradicts_is_told():
@@ -120,9 +168,13 @@ def test_gold_that_the_crowd_contradicts_is_told():
     sure = int(case.fit.posterior.max(axis=1).argmax())
     wrong = {"item": [case.fit.items[sure]], "label": [1 - int(case.fit.label[sure])]}
     case, _ = case_with(pl.col("label"), pl.DataFrame(wrong))
-    message = " ".join(actions(case))
-    assert f"gold for 1 item ('{case.fit.items[sure]}')" in message
-    assert "If you can collect more judgments" in message
+    listed = dict(actions(case))
+    assert (
+        listed["Check the gold label of 1 item"] == f"The judges are sure of another label: '{case.fit.items[sure]}'."
+    )
+    open_labels = int((case.certainty < 0.95).sum())
+    (cost,) = (reason for advice, reason in listed.items() if advice.startswith("Collect one more judgment on "))
+    assert cost.startswith(f"It costs {open_labels:,} judgment")
 
 
 def test_a_fit_that_did_not_come_to_rest_says_beware():
@@ -130,4 +182,4 @@ def test_a_fit_that_did_not_come_to_rest_says_beware():
     judgments = adjudge.simulate("dawid-skene", items=50, judges=5, labels=2, per_item=5).judgments
     with pytest.warns(adjudge.AdjudgeWarning):
         fit = adjudge.fit(judgments, "hybrid-confusion", run=adjudge.Run(2, 2, 6))
-    assert opening(build_case(fit, judgments))[-1].startswith("Warning: the fit has not converged")
+    assert warnings_of(build_case(fit, judgments))[-1].startswith("The fit has not converged")

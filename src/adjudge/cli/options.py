@@ -151,6 +151,9 @@ Format: TypeAlias = Annotated[
 TableFormat: TypeAlias = Annotated[
     str | None, output_option("--format", "FORMAT", "Print only the table, as csv, jsonl or parquet.")
 ]
+LatexFormat: TypeAlias = Annotated[
+    str | None, output_option("--format", "FORMAT", "Print only the table, as csv, jsonl, parquet or latex.")
+]
 TableFile: TypeAlias = Annotated[
     str | None, out_option("FILE", "Write the full table to this .csv, .jsonl or .parquet file.")
 ]
@@ -297,6 +300,11 @@ class PriorOptions:
             chosen["gold_informs"] = False
         return Prior(**chosen) if chosen else None
 
+
+MEASURE_NAMES = (  # as in adjudge.metrics.ranking; a test compares them
+    "MAP, MRR, nDCG, ERR, RBP, Judged (also with @k), P@k, R@k, Success@k, Rprec, Bpref, infAP, SetP, SetR, SetF, SetAP"
+)
+MEASURES_HELP = f"{MEASURE_NAMES}; parameters as in ir_measures, such as AP(rel=2) or nDCG(dcg='exp-log2')@10."
 
 READING, SAMPLING, PRIOR = Reading(), Sampling(), PriorOptions()  # the defaults
 

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from adjudge.data.judgments import Judgments
     from adjudge.inference.result import Fit
     from adjudge.metrics.labels import Scores
+    from adjudge.metrics.leaderboard import Place
 
 
 JUDGMENTS = "judgments.parquet"  # the judgments of a fit, in its folder
 DRAWN = ("matrices.csv", "prevalence.csv", "ranks.csv")  # of a sampled fit, with intervals
 WRITTEN = ("labels.csv", "judges.csv", JUDGMENTS, *DRAWN, *SAVED, *SOME)
 FIT_FORMATS = (*FORMATS, *FILES)
+LATEX_FORMATS = (*FORMATS, "latex")
 WIDTH = 110  # of output that does not go to a terminal
 CELLS = 10  # labels beyond which a matrix is too large to show
 LEAST = 3  # columns that are shown even in a narrow terminal
@@ -181,6 +183,32 @@ def show_fit(fit: Fit, rows: int) -> None:
     screen.print(f"{fit.model}: {len(fit.items):,} items, {len(fit.judge_names):,} judges, {ended}{evidence}")
     if fit.reason:
         screen.print(f"auto: {fit.reason}")
+
+
+def show_leaderboard(places: Sequence[Place], title: str) -> None:
+    """Print all runs in the order of the first measure, with their values by the others."""
+    first, *rest = dict.fromkeys(place.measure for place in places)
+    values = {(place.measure, place.run): place.value for place in places}
+    chances = any(place.best is not None for place in places)
+    head = ("rank", "run", first, "interval", *(("best",) if chances else ()), "ranks", "groups", *rest)
+    rows = [
+        (
+            *(place.rank, place.run, place.value),
+            None if place.low is None or place.high is None else f"{place.low:.3f} to {place.high:.3f}",
+            *((place.best,) if chances else ()),
+            *(place.ranks, place.groups, *(values[measure, place.run] for measure in rest)),
+        )
+        for place in places
+        if place.measure == first
+    ]
+    screen = console()
+    screen.print(table(f"Leaderboard. {title}", head, rows))
+    best = "best: probability of being the best; " if chances else ""
+    screen.print(
+        f"{best}ranks: 90 % interval of each rank by {first}; groups: runs that share one cannot be told apart (90 % "
+        "for all together). For every pair: --format csv --table pairs",
+        soft_wrap=True,
+    )
 
 
 def show_scores(scores: Scores) -> None:

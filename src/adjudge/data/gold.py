@@ -89,13 +89,19 @@ def _with_aside(judgments: Judgments, source: Source, rows: Codes, position: Cod
 
     ``rows`` are the rows of the gold items, and ``position`` their places among the items.
     """
-    column = next((name for name in source.columns if name.strip().lower() == CALIBRATE), None)
-    if column is None:
-        return judgments
-    refused = _text_column(source, column).str.to_lowercase().is_in(NO).fill_null(False).to_numpy()[rows]
+    refused = not_for_calibration(source, rows)
     aside = np.zeros(len(judgments.items), bool)
     aside[position] = refused
     return replace(judgments, aside=aside) if refused.any() else judgments
+
+
+def not_for_calibration(source: Source, rows: Codes) -> Flags:
+    """Return for rows of gold whether the column ``calibrate`` refuses them: they were chosen, not drawn at random."""
+    column = next((name for name in source.columns if name.strip().lower() == CALIBRATE), None)
+    if column is None:
+        return np.zeros(rows.size, bool)
+    refused: Flags = _text_column(source, column).str.to_lowercase().is_in(NO).fill_null(False).to_numpy()[rows]
+    return refused
 
 
 def gold_source(data: Any, format: str | None = None) -> Source:  # noqa: A002

@@ -33,7 +33,7 @@ from adjudge.diagnostics.evidence import (
 )
 from adjudge.diagnostics.gold_accuracy import Reliability, Verification, read_truth, reliability, share_interval
 from adjudge.diagnostics.second_looks import SecondLooks, second_looks
-from adjudge.diagnostics.sentences import JudgeFacts, sentence
+from adjudge.diagnostics.sentences import USEFUL, JudgeFacts, assess
 from adjudge.diagnostics.times import BREAK, median_gaps, parse_seconds
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.result import Fit
@@ -94,6 +94,7 @@ class Card:
     p_adversarial: float
     sentence: str
     reasons: Mapping[str, str] = field(default_factory=dict)
+    standing: str = USEFUL  # poor, useful or unclear, as the sentence says
 
     def cell(self, truth: int, label: int) -> Estimate:
         """Return how often a truth is given a label, both by their index on the scale."""
@@ -238,6 +239,7 @@ def _card(name: str, j: int, fit: Fit, facts: _Facts) -> Card:
     rates = (_estimate(numbers.cell[:, j, k, k]) if len(fit.scale) == 2 else None for k in (1, 0))
     sensitivity, specificity = rates
     judge = _judge_facts(j, fit, facts)
+    words, standing = assess(judge)
     return Card(
         judge=name,
         judgments=judge.judgments,
@@ -258,8 +260,9 @@ def _card(name: str, j: int, fit: Fit, facts: _Facts) -> Card:
         seconds=facts.seconds[j],
         p_chance=judge.p_chance,
         p_adversarial=judge.p_adversarial,
-        sentence=sentence(judge),
+        sentence=words,
         reasons=_reasons(j, fit, facts),
+        standing=standing,
     )
 
 

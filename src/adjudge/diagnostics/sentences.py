@@ -1,7 +1,8 @@
-"""One sentence about a judge: that of the first rule that holds.
+"""One sentence about a judge, and whether they are a poor judge: those of the first rule that holds.
 
-A rule claims no more than the 90 % interval supports. Rules are data: ``RULES`` holds the condition and the sentence of
-each, and ``WORDS`` computes the words in braces.
+A rule claims no more than the 90 % interval supports. Rules are data: ``RULES`` holds the condition, the standing and
+the sentence of each, and ``WORDS`` computes the words in braces. A judge is poor if their labels are no better, or
+hardly better, than guessing, and useful if they are surely better.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ GOOD, EXCELLENT = 0.8, 0.95  # chances of being right, at the low end of the int
 GOOD_SO_FAR, PROMISING = 0.85, 0.6  # chances of being right, expected and at the low end, of a promising judge
 WIDE = 0.3  # width of the interval of the chance of being right that leaves it open
 NAMED = 2  # confusions in a sentence
+POOR, USEFUL, UNCLEAR = "poor", "useful", "unclear"  # standings of judges
 
 FRACTIONS = (  # a share, as a number of things, and as a part of a quantity
     (0.01, "very few", "hardly any"),
@@ -71,11 +73,12 @@ class JudgeFacts(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A condition and its sentence."""
+    """A condition, and what it says about a judge."""
 
     name: str
     holds: Callable[[JudgeFacts], bool]
     sentence: str
+    standing: str = USEFUL
 
 
 def share_of_items(share: float) -> str:
@@ -116,9 +119,10 @@ def first_rule(facts: JudgeFacts) -> Rule:
     return next(rule for rule in RULES if rule.holds(facts))
 
 
-def sentence(facts: JudgeFacts) -> str:
-    """Return one sentence about a judge."""
-    return first_rule(facts).sentence.format_map(_Words(facts))
+def assess(facts: JudgeFacts) -> tuple[str, str]:
+    """Return one sentence about a judge, and their standing."""
+    rule = first_rule(facts)
+    return rule.sentence.format_map(_Words(facts)), rule.standing
 
 
 class _Words(dict[str, str]):
@@ -195,34 +199,49 @@ RULES = (
         "one label",
         lambda facts: len(facts.names) == 1,
         "There is only one label, so nothing can be said about the judge.",
+        UNCLEAR,
     ),
-    Rule("few", lambda facts: facts.judgments < FEW, "Too few judgments ({n}) for an assessment."),
+    Rule("few", lambda facts: facts.judgments < FEW, "Too few judgments ({n}) for an assessment.", UNCLEAR),
     Rule(
-        "alone", lambda facts: not facts.checkable, "Nobody else judged these items, so the labels cannot be checked."
+        "alone",
+        lambda facts: not facts.checkable,
+        "Nobody else judged these items, so the labels cannot be checked.",
+        UNCLEAR,
     ),
-    Rule("one answer", _always_one, "Always gives the label {label}."),
+    Rule("one answer", _always_one, "Always gives the label {label}.", POOR),
     Rule(
         "opposite",
         lambda facts: len(facts.names) == 2 and _surely(facts, facts.p_adversarial) and facts.right.high < 0.5,
         "Gives the opposite of the truth more often than not; check whether the labels were swapped.",
+        POOR,
     ),
     Rule(
         "worse",
         lambda facts: _surely(facts, facts.p_adversarial),
         "Wrong more often than a random guess; check whether labels were swapped.",
+        POOR,
     ),
     Rule(
         "random",
         lambda facts: -RANDOM < facts.informedness.low <= 0 and facts.informedness.high < RANDOM,
         "Answers at random: the labels carry no information.",
+        POOR,
     ),
     Rule(
         "weak",
         lambda facts: facts.informedness.low > 0 and facts.informedness.high < WEAK,
         "Hardly better than guessing: the labels carry little information.",
+        POOR,
     ),
-    Rule("no better", lambda facts: _surely(facts, facts.p_chance), "No better than guessing, and perhaps worse."),
-    Rule("open", lambda facts: facts.informedness.low <= 0, "Not yet distinguishable from guessing ({n} judgments)."),
+    Rule(
+        "no better", lambda facts: _surely(facts, facts.p_chance), "No better than guessing, and perhaps worse.", POOR
+    ),
+    Rule(
+        "open",
+        lambda facts: facts.informedness.low <= 0,
+        "Not yet distinguishable from guessing ({n} judgments).",
+        UNCLEAR,
+    ),
     Rule("leaning", _leans, "Rates {levels} too {direction} on average."),
     Rule("confusing", lambda facts: bool(_patterns(facts)), "Calls {confusions}{otherwise}."),
     Rule("excellent", lambda facts: facts.right.low >= EXCELLENT, "Very reliable."),

@@ -33,7 +33,7 @@ from scipy.special import softmax
 from scipy.stats import t as student
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.evaluation.expected_measures import expected_measure
+from adjudge.evaluation.expected_measures import ExpectedRuns, expected_runs, is_linear
 from adjudge.metrics.ranking import Measure
 
 LEAST = 0.002  # smallest chance of a label before calibration
@@ -44,12 +44,14 @@ STEP = 0.02  # of the numerical derivative of influences, per largest correction
 FEWEST = 5  # audited documents with an influence, below which there is no interval
 FEWEST_FREEDOM = 2.0
 LEVEL = 0.95  # of each side: the interval has 90 %
+MOST_OWN_GOALS = 8  # runs up to which the values of each are scaled by their own total in the design
 MOST_OWN_RANKS = 8  # runs up to which each has a coefficient of its own in the calibration
 BASE_MEAN, BASE_SPREAD = 0.8, 0.8  # prior of the weight of the judges' log probability
 RANK_SPREAD, TOPIC_SPREAD, OFFSET_SPREAD = 0.3, 1.0, 1.0
 NEWTON_STEPS, CLOSE = 30, 1e-7
 SMALLEST = 1e-12
 MANY = 25  # audited documents of a topic above which the expansion goes to the third order
+AT_ONCE = 512  # runs or pairs that are estimated together
 ORDERS = np.array([1.0, 2.0, 3.0])
 FACTORS = 1 / np.array([1.0, 2.0, 6.0])  # of the orders of a Taylor expansion
 
@@ -101,10 +103,12 @@ def estimate_rounds(
     rounds: Sequence[Round],
     seed: int,
     judges: bool = True,
+    only_effects: bool = False,
 ) -> Iterator[Sample]:
     """Yield the corrected estimates of every round; labels of earlier rounds are known in later ones.
 
-    Documents that were drawn with certainty are known too: no chance was involved.
+    Documents that were drawn with certainty are known too: no chance was involved. With ``only_effects``, values of
+    topics without an audited document are left at 0: effects, and with them the width of intervals, do not need them.
     """
     known = np.full(rounds[0].truth.size, -1)
     for each in rounds:
@@ -112,7 +116,7 @@ def estimate_rounds(
         known = np.where(certain, each.truth, known)
         by_chance = each._replace(truth=np.where(certain, -1, each.truth))
         chance = cross_fitted(topics, worth, known, by_chance.truth, seed, judges)
-        sample = correct(topics, worth, measures, level, chance, by_chance)
+        sample = correct(topics, worth, measures, level, chance, by_chance, only_effects)
         yield sample._replace(certain=int(certain.sum()))
         known = np.maximum(known, each.truth)
 
@@ -149,12 +153,10 @@ def influences(
     """Yield the influences (R, M, D, K) of the labels of each topic, under the judges' chances."""
     for topic in topics:
         chance = topic.with_unjudged(bounded(topic.chance))
-        yield np.array(
-            [
-                [expected_measure(order, chance, worth, measure, level).influence[:, :-1] for measure in measures]
-                for order in topic.orders
-            ]
-        )
+        rows, parts = np.arange(len(chance)), []
+        for measure in measures:
+            parts.append(expected_runs(topic.orders, chance, worth, measure, level, rows).influence[:, :, :-1])
+        yield np.stack(parts, axis=1)
 
 
 def bounded(chance: Floats) -> Floats:
@@ -176,16 +178,18 @@ def sampling_probabilities(
 
     It is in proportion to the standard deviation that the unknown label of the document gives to the values of runs and
     to the differences between them, each scaled to the same total; one document in ten is drawn without regard to that.
-    Documents that are ``known`` have 0.
+    Of many runs, the totals of a measure are scaled together. Documents that are ``known`` have 0.
     """
     parts = []
     for topic, influence in zip(topics, influences(topics, worth, measures, level), strict=True):
         chance = bounded(topic.chance)
         apart = influence - influence.mean(axis=0) if len(influence) > 1 else influence[:0]
-        goals = np.concatenate([influence, apart]).reshape(-1, *chance.shape)  # levels, and runs less their mean
-        mean = (goals * chance).sum(axis=2, keepdims=True)
-        variance = (chance * (goals - mean) ** 2).sum(axis=2) + DOUBT * np.ptp(goals, axis=2) ** 2  # (G, D)
-        parts.append(np.where(topic.open, variance, 0.0))
+        goals = np.stack([influence, apart]) if apart.size else influence[None]  # levels, and runs less their mean
+        mean = (goals * chance).sum(axis=4, keepdims=True)
+        variance = (chance * (goals - mean) ** 2).sum(axis=4) + DOUBT * np.ptp(goals, axis=4) ** 2  # (2, R, M, D)
+        if len(influence) > MOST_OWN_GOALS:
+            variance = variance.sum(axis=1)
+        parts.append(np.where(topic.open, variance.reshape(-1, len(chance)), 0.0))
     every = np.concatenate(parts, axis=1)
     if known is not None:
         every[:, known] = 0.0
@@ -320,6 +324,7 @@ def correct(
     level: float,
     chance: Floats,
     audited: Round,
+    only_effects: bool = False,
 ) -> Sample:
     """Return the estimates of one round: expected measures under the chances (I, K), corrected to second order."""
     R, M, K = len(topics[0].orders), len(measures), chance.shape[1]
@@ -330,58 +335,94 @@ def correct(
     delta[drawn, :K] = (np.eye(K)[audited.truth[drawn]] - chance[drawn]) / audited.probability[drawn, None]
     for t, topic in enumerate(topics):
         part = slice(edges[t], edges[t + 1])
-        q, d, rows = topic.with_unjudged(chance[part]), delta[part], np.flatnonzero(drawn[part])
+        rows = np.flatnonzero(drawn[part])
+        if only_effects and not rows.size:
+            continue
+        q, d = topic.with_unjudged(chance[part]), delta[part]
         effect = np.zeros((R, M, rows.size))
-        for r, order in enumerate(topic.orders):
-            for m, measure in enumerate(measures):
-                now = expected_measure(order, q, worth, measure, level)
-                terms = np.zeros((3, rows.size))  # of the expansion: first, second and third order
-                terms[0] = (now.influence * d).sum(axis=1)[rows]
-                if rows.size and measure.kind.name != "P":
-                    terms[1:] = _higher_orders(order, q, d, worth, measure, level, now.influence)[:, rows]
-                    terms[2] *= rows.size > MANY
-                plain[r, m, t] = now.value
-                value[r, m, t] = now.value + (FACTORS @ terms).sum()
-                effect[r, m] = (FACTORS * ORDERS) @ terms
+        for m, measure in enumerate(measures):
+            plain[:, m, t], terms = _expansion(topic.orders, q, d, worth, measure, level, rows)
+            value[:, m, t] = plain[:, m, t] + np.tensordot(FACTORS, terms, 1).sum(axis=1)
+            effect[:, m] = np.tensordot(FACTORS * ORDERS, terms, 1)
         effects.append(effect)
     where = np.flatnonzero(drawn)
     topic_of = np.searchsorted(edges, where, side="right") - 1
-    return Sample(topic_of, value, plain, np.concatenate(effects, axis=2), 1 - audited.probability[where], 0)
+    effect = np.concatenate(effects, axis=2) if effects else np.zeros((R, M, 0))
+    return Sample(topic_of, value, plain, effect, 1 - audited.probability[where], 0)
 
 
-def _higher_orders(
-    order: Codes, q: Floats, delta: Floats, worth: Floats, measure: Measure, level: float, influence: Floats
-) -> Floats:
-    """Return the terms of second and third order of every document (2, D), by differences of influences."""
-    step = STEP / max(float(abs(delta).max()), SMALLEST)
-    above, below = (
-        expected_measure(order, q + sign * step * delta, worth, measure, level).influence for sign in (1, -1)
-    )
-    second, third = (above - below) / (2 * step), (above + below - 2 * influence) / step**2
-    terms: Floats = np.stack([(second * delta).sum(axis=1), (third * delta).sum(axis=1)])
-    return terms
+def _expansion(
+    orders: Sequence[Codes],
+    q: Floats,
+    delta: Floats,
+    worth: Floats,
+    measure: Measure,
+    level: float,
+    rows: Codes,
+) -> tuple[Floats, Floats]:
+    """Return the expected values of runs (R), and the terms of first to third order of audited documents (3, R, A).
+
+    Orders above the first are differences of influences. They are 0 for a single document and for linear measures.
+    """
+
+    def at(step: float) -> ExpectedRuns:
+        return expected_runs(orders, q + step * delta if step else q, worth, measure, level, rows)
+
+    def along(influence: Floats) -> Floats:
+        effect: Floats = (influence * delta[rows]).sum(axis=2)
+        return effect
+
+    now, terms = at(0.0), np.zeros((3, len(orders), rows.size))
+    terms[0] = along(now.influence)
+    if rows.size > 1 and not is_linear(measure):
+        step = STEP / max(float(abs(delta).max()), SMALLEST)
+        above, below = at(step).influence, at(-step).influence
+        terms[1] = along((above - below) / (2 * step))
+        if rows.size > MANY:
+            terms[2] = along((above + below - 2 * now.influence) / step**2)
+    return now.value, terms
 
 
 def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1) -> Estimate:
     """Return the mean of a measure over topics, or the difference of two runs, from the samples of all rounds."""
+    return estimate_all(samples, measure, np.array([run]), None if other < 0 else np.array([other]))[0]
+
+
+def estimate_all(samples: Sequence[Sample], measure: int, runs: Codes, others: Codes | None = None) -> list[Estimate]:
+    """Return the means of a measure of some runs (P), or the differences to others, from the samples of all rounds."""
+    found = []
+    for at in range(0, runs.size, AT_ONCE):
+        some = slice(at, at + AT_ONCE)
+        columns = _estimate_some(samples, measure, runs[some], None if others is None else others[some])
+        found += [Estimate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+    return found
+
+
+def _estimate_some(
+    samples: Sequence[Sample], measure: int, runs: Codes, others: Codes | None
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return the fields of the estimates of some runs or pairs (P)."""
     labels = np.array([sample.left.size + sample.certain for sample in samples], float)
     weights = (labels / labels.sum()).tolist()
 
     def of(values: Floats) -> Floats:
-        difference: Floats = values[run, measure] - (values[other, measure] if other >= 0 else 0.0)
+        own = values[:, measure]
+        difference: Floats = own[runs] - (0.0 if others is None else own[others])
         return difference
 
     T = samples[0].value.shape[2]
-    by_topic = sum(weight * of(sample.value) for weight, sample in zip(weights, samples, strict=True))
-    plain = sum(weight * of(sample.plain) for weight, sample in zip(weights, samples, strict=True))
-    pieces = np.concatenate(
-        [sample.left * (weight * of(sample.effect) / T) ** 2 for weight, sample in zip(weights, samples, strict=True)]
-    )
-    matter = sum(int((abs(of(sample.effect)) > SMALLEST).sum()) + sample.certain for sample in samples)
-    value, judges = float(np.mean(by_topic)), float(np.mean(plain))
-    total = float(pieces.sum())
-    freedom = max(FEWEST_FREEDOM, total**2 / max(float((pieces**2).sum()), SMALLEST**2) - 1)
-    half = float(student.ppf(LEVEL, freedom)) * np.sqrt(total) if matter >= FEWEST else np.nan
-    spread = float(np.std(by_topic, ddof=1)) / np.sqrt(T) if T > 1 else np.nan
-    population = max(float(student.ppf(LEVEL, max(T - 1, 1))) * spread, half)
-    return Estimate(value, float(half), float(population), judges, value - judges)
+    by_topic, (judges, total, squares, matter) = np.zeros((runs.size, T)), np.zeros((4, runs.size))
+    for weight, sample in zip(weights, samples, strict=True):
+        by_topic += weight * of(sample.value)
+        judges += weight * of(sample.plain).mean(axis=1)
+        effect = of(sample.effect)
+        pieces = sample.left * (weight * effect / T) ** 2  # (P, A)
+        total += pieces.sum(axis=1)
+        squares += (pieces**2).sum(axis=1)
+        matter += (abs(effect) > SMALLEST).sum(axis=1) + sample.certain
+    freedom = np.maximum(FEWEST_FREEDOM, total**2 / np.maximum(squares, np.finfo(float).tiny) - 1)
+    half = np.where(matter >= FEWEST, student.ppf(LEVEL, freedom) * np.sqrt(total), np.nan)
+    spread = by_topic.std(axis=1, ddof=1) / np.sqrt(T) if T > 1 else np.full(runs.size, np.nan)
+    population = np.maximum(student.ppf(LEVEL, max(T - 1, 1)) * spread, half)
+    value = by_topic.mean(axis=1)
+    return value, half, population, judges, value - judges

@@ -8,33 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.stats import t as student
 
 from adjudge.arrays import Floats
 from adjudge.data.formats import open_source
-from adjudge.data.runs import System, read_runs
+from adjudge.data.runs import System, frame_kind, read_runs
 from adjudge.data.show import NotebookView
 from adjudge.data.source import Source
 from adjudge.data.trec import document_of
 from adjudge.data.write import frame
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.evaluation.audit import (
+    FEWEST,
+    FEWEST_FREEDOM,
     AuditTopic,
     Estimate,
     Round,
-    estimate,
+    Sample,
+    estimate_all,
     estimate_rounds,
     sampling_probabilities,
 )
+from adjudge.evaluation.expected_measures import check_expectation
 from adjudge.evaluation.uncertain_labels import SAME, check_unjudged, grades_for, pools
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
+from adjudge.metrics.leaderboard import (
+    TOGETHER,
+    Compared,
+    Place,
+    better_pairs,
+    compare_tests,
+    place_rows,
+    places,
+)
 from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, parse_measures
+from adjudge.metrics.score import compared_runs, find_run
+from adjudge.metrics.significance import holm
 
 COLUMNS = ("topic", "document", "round", "probability", "label")
 SMALL = 50  # labels below which an interval is wide
@@ -69,6 +85,12 @@ class CertifiedPair(NamedTuple):
     topics_high: float | None
     better: str | None  # the run that is better on these topics, None if the interval contains 0
     needed: int | None  # labels that would probably decide, if the interval contains 0
+    adjusted: float  # p of the difference on these topics, with Holm's correction for all pairs of the measure
+
+    @property
+    def decided(self) -> bool:
+        """Whether the runs differ beyond doubt, with all others of the measure."""
+        return self.adjusted <= 1 - TOGETHER and abs(self.difference) > SAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +105,40 @@ class Certificate(NotebookView):
     scores: tuple[CertifiedScore, ...]  # runs by measures
     pairs: tuple[CertifiedPair, ...]
     notes: tuple[str, ...]
+    errors: Floats = field(repr=False)  # (R, M, A) what every document drawn by chance adds to the error of a value
+    certain: int = field(repr=False)  # audited documents that were drawn with certainty
+    baseline: str | None = None  # the run that all others are compared with
     kind: str = field(default="polars", repr=False)  # of the frames to give back
 
     def __repr__(self) -> str:
         values = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
         return f"Certificate({self.labels:,} audited documents, {len(self.topics):,} topics: {', '.join(values[:4])})"
+
+    @cached_property
+    def leaderboard(self) -> tuple[Place, ...]:
+        """The place of every run by every measure on these topics, the best first: rank interval and groups."""
+        result = []
+        for measure in self.measures:
+            scores = [score for score in self.scores if score.measure == measure]
+            ends = [(score.low, score.high) for score in scores]
+            value = np.array([score.value for score in scores])
+            result += places(measure, self.runs, value, ends, self._compared(measure))
+        return tuple(result)
+
+    def told_apart(self, measure: str) -> set[tuple[str, str]]:
+        """Return the pairs of runs of which the first is better by a measure, all together with 90 % probability."""
+        return better_pairs(self.runs, self._compared(measure))
+
+    def _compared(self, measure: str) -> Compared:
+        """Return which runs are told apart by a measure."""
+        value = np.array([score.value for score in self.scores if score.measure == measure])
+        errors = self.errors[:, self.measures.index(measure)]
+        return compare_tests(value, paired_p(value, errors, self.certain))
+
+    @property
+    def leaderboard_table(self) -> Any:
+        """A table with one row per measure and run, the best run first."""
+        return frame(place_rows(self.leaderboard), self.kind)
 
     @property
     def table(self) -> Any:
@@ -122,7 +173,8 @@ def audit(
     fit : Fit or path
         A fit of judgments with topics, or the folder of a saved one.
     runs : mapping or sequence
-        Files, frames with topic, document and score, or ``{topic: {document: score}}``; a mapping names them.
+        Runs, or one: files, frames of adjudge, ir_measures or PyTerrier, ``{topic: {document: score}}``, rows of
+        ir_measures or ir_datasets, or runs of ranx; a mapping names them.
     size : int
         The expected number of documents.
     measures : str or sequence of str
@@ -182,6 +234,7 @@ def certify(
     unjudged: str = "zero",
     level: float = LEVEL,
     complete: bool = False,
+    baseline: str | None = None,
 ) -> Certificate:
     """Evaluate runs with an audit: intervals hold whatever the judges' errors are, and good judges make them narrow.
 
@@ -199,6 +252,8 @@ def certify(
         Seed of the folds in which the judges are calibrated.
     unjudged, level, complete
         As in ``audit``.
+    baseline : str, optional
+        The name of a run. All others are compared with it, and not every two runs with each other.
 
     Returns
     -------
@@ -217,20 +272,27 @@ def certify(
     """
     collection = _prepare(fit, runs, measures, unjudged, level, complete)
     rounds = read_answers(answers, collection)
-    drawn_from = (collection.topics, collection.worth, collection.measures, level)
-    samples, alone = (list(estimate_rounds(*drawn_from, rounds, seed, judges)) for judges in (True, False))
+    drawn_from = (collection.topics, collection.worth, collection.measures, level, rounds, seed)
+    samples = list(estimate_rounds(*drawn_from))
+    alone = list(estimate_rounds(*drawn_from, judges=False, only_effects=True))
     names = [system.name for system in collection.systems]
+    base = None if baseline is None else find_run(names, baseline, "baseline")
     labels = sum(each.size for each in rounds)
-    scores = [
-        _score(run, measure.name, estimate(samples, r, m), estimate(alone, r, m), labels)
-        for r, run in enumerate(names)
-        for m, measure in enumerate(collection.measures)
-    ]
-    pairs = [
-        _pair(measure.name, names[a], names[b], estimate(samples, a, m, b), labels)
-        for m, measure in enumerate(collection.measures)
-        for a, b in combinations(range(len(names)), 2)
-    ]
+    scores, pairs, every = [], [], np.arange(len(names))
+    found, without = (
+        [estimate_all(each, m, every) for m in range(len(collection.measures))] for each in (samples, alone)
+    )
+    for r, run in enumerate(names):
+        for m, measure in enumerate(collection.measures):
+            scores.append(_score(run, measure.name, found[m][r], without[m][r], labels))
+    errors, certain = _errors(samples), sum(sample.certain for sample in samples)
+    compared = np.array(compared_runs(len(names), base), np.int64).reshape(-1, 2)
+    for m, measure in enumerate(collection.measures) if compared.size else ():
+        value = np.array([each.value for each in found[m]])
+        adjusted = holm(paired_p(value, errors[:, m], certain)[compared[:, 0], compared[:, 1]]).tolist()
+        apart = estimate_all(samples, m, compared[:, 0], compared[:, 1])
+        for (a, b), each, p in zip(compared.tolist(), apart, adjusted, strict=True):
+            pairs.append(_pair(measure.name, names[a], names[b], each, labels, p))
     return Certificate(
         tuple(names),
         tuple(measure.name for measure in collection.measures),
@@ -240,8 +302,40 @@ def certify(
         tuple(scores),
         tuple(pairs),
         tuple(_notes(collection, labels, scores)),
-        collection.fit.kind,
+        errors,
+        certain,
+        None if base is None else names[base],
+        frame_kind(collection.systems, collection.fit.kind),
     )
+
+
+def _errors(samples: Sequence[Sample]) -> Floats:
+    """Return the independent parts of the errors of all means over topics (R, M, A), from the samples of all rounds."""
+    labels = np.array([sample.left.size + sample.certain for sample in samples], float)
+    topics = samples[0].value.shape[2]
+    parts = [
+        weight * np.sqrt(sample.left) * sample.effect / topics
+        for weight, sample in zip(labels / labels.sum(), samples, strict=True)
+    ]
+    errors: Floats = np.concatenate(parts, axis=2)
+    return errors
+
+
+def paired_p(value: Floats, error: Floats, certain: int = 0) -> Floats:
+    """Return the two-sided p-value of every difference of runs (R, R), from independent parts of their errors (R, A).
+
+    The variance of a difference is the sum of the squares of its parts, and the test is Student's t with
+    Satterthwaite's degrees of freedom. Without five documents that matter, p is 1; ``certain`` ones have no error.
+    """
+    p = np.ones((value.size, value.size))
+    for a in range(value.size):
+        pieces = (error[a] - error) ** 2  # (R, A)
+        total = pieces.sum(axis=1)
+        freedom = np.maximum(FEWEST_FREEDOM, total**2 / np.maximum((pieces**2).sum(axis=1), SAME**4) - 1)
+        size = abs(value[a] - value) / np.sqrt(np.maximum(total, SAME**2))
+        known = (np.sqrt(pieces) > SAME).sum(axis=1) + certain >= FEWEST
+        p[a] = np.where(known, 2 * student.sf(size, freedom), 1.0)
+    return p
 
 
 def _stream(seed: int, rounds: int) -> np.random.Generator:
@@ -269,7 +363,9 @@ def _prepare(
 ) -> _Collection:
     """Return the documents of all topics with the judges' probabilities."""
     check_unjudged(unjudged)
-    named, systems, fitted = parse_measures(measures), read_runs(runs), read_fit(fit)
+    named = parse_measures(measures)
+    check_expectation(named)
+    systems, fitted = read_runs(runs), read_fit(fit)
     worth = grades_for(fitted, level)
     topics = []
     for pool, item in pools(fitted, systems, complete):
@@ -377,7 +473,7 @@ def _score(run: str, measure: str, estimated: Estimate, alone: Estimate, labels:
     return CertifiedScore(run, measure, estimated.value, *ends, estimated.judges, estimated.correction, saved)
 
 
-def _pair(measure: str, first: str, second: str, estimated: Estimate, labels: int) -> CertifiedPair:
+def _pair(measure: str, first: str, second: str, estimated: Estimate, labels: int, adjusted: float) -> CertifiedPair:
     """Return the difference of two runs, and whether it is decided."""
     ends = (*_ends(estimated.value, estimated.half, -1.0), *_ends(estimated.value, estimated.population, -1.0))
     decided = abs(estimated.value) > estimated.half  # false if there is no interval
@@ -385,7 +481,7 @@ def _pair(measure: str, first: str, second: str, estimated: Estimate, labels: in
     needed = None
     if not decided and abs(estimated.value) > SAME and np.isfinite(estimated.half):
         needed = int(np.ceil(labels * (estimated.half / abs(estimated.value)) ** 2))
-    return CertifiedPair(measure, first, second, estimated.value, *ends, better, needed)
+    return CertifiedPair(measure, first, second, estimated.value, *ends, better, needed, adjusted)
 
 
 def _ends(value: float, half: float, least: float) -> tuple[float | None, float | None]:

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -29,25 +30,26 @@ import numpy as np
 
 from adjudge.arrays import Floats
 from adjudge.data.run_judges import judges_path, run_judges
-from adjudge.data.runs import System, read_runs
+from adjudge.data.runs import System, frame_kind, read_runs
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
+from adjudge.evaluation.deciding import Deciding, DecidingOrder, deciding_documents, kept_draws
 from adjudge.evaluation.label_chances import uses_runs
-from adjudge.evaluation.uncertain_labels import (
-    SAME,
-    Deciding,
-    LabelledTopic,
-    deciding_documents,
-    draw_labels,
-    grades_for,
-    importance,
-    stored_draws,
-)
+from adjudge.evaluation.uncertain_labels import SAME, LabelledTopic, draw_labels, grades_for, stored_draws
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit, saved_judgments
+from adjudge.metrics.leaderboard import (
+    Place,
+    best_chances,
+    better_pairs,
+    compare_draws,
+    place_rows,
+    places,
+    simultaneous_reach,
+)
 from adjudge.metrics.ranking import DEFAULT, LEVEL, Measure, parse_measures, values, without_relevant
-from adjudge.metrics.score import INTERVAL, topic_deviations
+from adjudge.metrics.score import INTERVAL, compared_runs, find_run, topic_deviations
 
 DRAWS = 1_000
 BUDGET = 10
@@ -105,6 +107,13 @@ class SystemPair(NamedTuple):
     better_labels: float  # the same over the labels alone
     tied_labels: float
     parts: Parts
+    simultaneous: Span | None = None  # with a baseline: intervals that hold for all runs together with 90 %
+
+    @property
+    def decided(self) -> bool:
+        """Whether the runs differ beyond doubt: 0 is outside of the interval."""
+        low, high = self.simultaneous or self.span
+        return low > 0 or high < 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,16 +126,41 @@ class Evaluation(NotebookView):
     draws: int  # of the labels
     joint: bool  # whether labels are joint draws that the fit stored
     scores: tuple[SystemScore, ...]  # runs by measures
-    pairs: tuple[SystemPair, ...]
-    decision: tuple[str, str, str] | None  # the measure and the two runs that the documents decide between
-    deciding: tuple[Deciding, ...]  # the most important first
+    decision: tuple[str, ...] | None  # the measure and the two runs that the documents decide between, if not all runs
+    deciding: tuple[Deciding, ...] | tuple[DecidingOrder, ...]  # the most important first
     notes: tuple[str, ...]
-    value: Floats = field(repr=False, default_factory=lambda: np.empty((0, 0, 0, 0)))  # (R, M, T, S)
+    by_topic: Floats = field(repr=False)  # (R, M, T) expected values
+    by_draw: Floats = field(repr=False)  # (R, M, S) means over topics under drawn labels
+    moved: Floats = field(repr=False)  # (R, M, S) what other topics would add to these
+    baseline: str | None = None  # the run that all others are compared with
     kind: str = field(default="polars", repr=False)  # of the frames to give back
 
     def __repr__(self) -> str:
         values = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
         return f"Evaluation({len(self.topics):,} topics, {self.draws:,} draws: {', '.join(values[:4])})"
+
+    @cached_property
+    def pairs(self) -> tuple[SystemPair, ...]:
+        """Every two runs by every measure or, with a baseline, every run and the baseline; computed when it is used."""
+        return tuple(_pairs(self))
+
+    @cached_property
+    def leaderboard(self) -> tuple[Place, ...]:
+        """The place of every run by every measure, the best first: rank interval, chance to be best, and groups."""
+        result = []
+        for m, measure in enumerate(self.measures):
+            ends = [score.both for score in self.scores if score.measure == measure]
+            value, drawn = self._values(m)
+            result += places(measure, self.runs, value, ends, compare_draws(value, drawn), best_chances(drawn))
+        return tuple(result)
+
+    def told_apart(self, measure: str) -> set[tuple[str, str]]:
+        """Return the pairs of runs of which the first is better by a measure, all together with 90 % probability."""
+        return better_pairs(self.runs, compare_draws(*self._values(self.measures.index(measure))))
+
+    def _values(self, m: int) -> tuple[Floats, Floats]:
+        """Return the values of all runs by a measure (R), and draws of them over labels and topics (R, S)."""
+        return self.by_topic[:, m].mean(axis=1), self.by_draw[:, m] + self.moved[:, m]
 
     @property
     def table(self) -> Any:
@@ -135,7 +169,7 @@ class Evaluation(NotebookView):
 
     @property
     def pair_table(self) -> Any:
-        """A table with one row per measure and pair of runs."""
+        """A table with one row per measure and pair of runs or, with a baseline, run other than the baseline."""
         return _frame(self.pair_rows(), self.columns()[1], self.kind)
 
     @property
@@ -143,16 +177,22 @@ class Evaluation(NotebookView):
         """A table with one row per document that would decide."""
         return _frame(self.deciding_rows(), self.columns()[2], self.kind)
 
-    @staticmethod
-    def columns() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    @property
+    def leaderboard_table(self) -> Any:
+        """A table with one row per measure and run, the best run first."""
+        return frame(place_rows(self.leaderboard), self.kind)
+
+    def columns(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Return the names of the columns of runs, of pairs and of documents."""
         ends, shares = ("low", "high"), ("share_labels", "share_topics")
         apart = tuple(f"{name}_{end}" for name in ("labels", "topics") for end in ends)
         chances = ("better", "tied", "better_labels", "tied_labels")
+        together = () if self.baseline is None else ("simultaneous_low", "simultaneous_high")
+        order = self.decision is not None and len(self.decision) == 1
         return (
             ("run", "measure", "value", *apart, *ends, *shares),
-            ("measure", "first", "second", "difference", *ends, *chances, *shares),
-            Deciding._fields,
+            ("measure", "first", "second", "difference", *ends, *together, *chances, *shares),
+            DecidingOrder._fields if order else Deciding._fields,
         )
 
     def score_rows(self) -> list[dict[str, Any]]:
@@ -179,6 +219,7 @@ class Evaluation(NotebookView):
                 "second": row.second,
                 "difference": row.difference,
                 **_ends("", row.span),
+                **_ends("simultaneous", row.simultaneous),
                 "better": row.better,
                 "tied": row.tied,
                 "better_labels": row.better_labels,
@@ -205,6 +246,7 @@ def evaluate(
     level: float = LEVEL,
     complete: bool = False,
     pair: tuple[str, str] | None = None,
+    baseline: str | None = None,
 ) -> Evaluation:
     """Evaluate runs of search systems by the posterior of a fit, and name the documents that would decide.
 
@@ -216,7 +258,8 @@ def evaluate(
     fit : Fit or path
         A fit of judgments with topics, or the folder of a saved one.
     runs : mapping or sequence
-        Files, frames with topic, document and score, or ``{topic: {document: score}}``; a mapping names them.
+        Runs, or one: files, frames of adjudge, ir_measures or PyTerrier, ``{topic: {document: score}}``, rows of
+        ir_measures or ir_datasets, or runs of ranx; a mapping names them.
     measures : str or sequence of str
         Measures such as "MAP,nDCG@10".
     draws : int
@@ -232,7 +275,10 @@ def evaluate(
     complete : bool
         Whether to use all topics of the fit, not only those that a run has; a run without a topic has 0 there.
     pair : tuple of two names, optional
-        The runs to decide between. Default: the two best by the first measure.
+        The runs that documents should decide between. Default: if there are more than two runs, documents that decide
+        on the order of all by the first measure.
+    baseline : str, optional
+        The name of a run. All others are compared with it, and not every two runs with each other.
 
     Returns
     -------
@@ -253,61 +299,101 @@ def evaluate(
     named, systems = parse_measures(measures), read_runs(runs)
     folder, fit = fit, read_fit(fit)
     worth, judgments = grades_for(fit, level), saved_judgments(folder, fit)
-    how: dict[str, Any] = {"unjudged": unjudged, "complete": complete, "level": level, "judgments": judgments}
-    topics = list(draw_labels(fit, systems, draws=draws, seed=seed, **how))
-    value = np.stack([values(topic.pool.orders, topic.code, worth, named, level) for topic in topics], axis=2)
     names = [system.name for system in systems]
-    between = _between(names, value[:, 0].mean(axis=(1, 2)), pair) if budget else None
-    deciding = [] if between is None else deciding_documents(topics, worth, named[0], level, between, value, unjudged)
-    moved = _topic_deviations(value, seed)
+    base = None if baseline is None else find_run(names, baseline, "baseline")
+    if pair is not None:
+        _check_pair(names, pair)
+    how: dict[str, Any] = {"unjudged": unjudged, "complete": complete, "level": level, "judgments": judgments}
+    drawn = draw_labels(fit, systems, draws=draws, seed=seed, **how)
+    single = pair is not None or len(names) == 2
+    topics, by_topic, by_draw, barren = _measured(drawn, worth, named, level, single and budget > 0)
+    between = _between(names, by_topic[:, 0].mean(axis=1), pair, base) if budget else []
+    known = (topics, worth, named[0], level)
+    deciding = deciding_documents(*known, between, by_draw[:, 0], unjudged, budget) if between else []
+    moved = _topic_deviations(by_topic, by_draw.shape[2], seed)
     return Evaluation(
         tuple(names),
         tuple(measure.name for measure in named),
         tuple(topic.pool.topic for topic in topics),
-        value.shape[3],
+        by_draw.shape[2],
         stored_draws(fit, draws) is not None,
-        tuple(_scores(names, named, value, moved)),
-        tuple(_pairs(names, named, value, moved)),
-        None if between is None else (named[0].name, names[between[0]], names[between[1]]),
-        tuple(sorted(deciding, key=importance)[:budget]),
+        tuple(_scores(names, named, by_topic, by_draw, moved)),
+        _decision(named[0].name, names, between),
+        tuple(deciding),  # type: ignore[arg-type]
         (
             ASSUMED,
             *learned_notes(fit, runs, systems),
             *_draw_notes(fit, level, draws),
             *_system_notes(systems, topics, unjudged),
-            *_barren_notes(topics, worth, level),
+            *_barren_notes([topic.pool.topic for topic in topics], barren),
             *_missing_notes(systems, topics),
         ),
-        value,
-        fit.kind,
+        by_topic,
+        by_draw,
+        moved,
+        None if base is None else names[base],
+        frame_kind(systems, fit.kind),
     )
 
 
-def variance_parts(x: Floats) -> Parts:
-    """Return the parts of the variance of the mean over topics, from a measure by topic and draw (T, S)."""
-    expected = x.mean(axis=1)  # (T)
-    topics = expected.var() / (expected.size - 1) if expected.size > 1 else 0.0
-    return Parts(float(x.mean(axis=0).var()), float(topics))
+def _measured(
+    drawn: Iterator[LabelledTopic], worth: Floats, measures: Sequence[Measure], level: float, pair: bool
+) -> tuple[list[LabelledTopic], Floats, Floats, list[float]]:
+    """Return all topics, expected values (R, M, T), means by draw (R, M, S), and how often topics have none relevant.
+
+    Values by topic and draw, and most drawn labels, are not kept: of many runs they would fill the memory.
+    """
+    topics, expected, barren, kept = list[LabelledTopic](), [], [], 0
+    total: Floats = np.zeros(())
+    for topic in drawn:
+        value = values(topic.pool.orders, topic.code, worth, measures, level, unjudged=True)  # (R, M, S)
+        total = total + value
+        expected.append(value.mean(axis=2))
+        barren.append(float(without_relevant(topic.code, worth, level).mean()))
+        topics.append(kept_draws(topic, kept, pair))
+        kept += topics[-1].code.size
+    return topics, np.stack(expected, axis=2), total / len(topics), barren
 
 
-def _between(names: Sequence[str], mean: Floats, pair: tuple[str, str] | None) -> tuple[int, int] | None:
-    """Return the two runs to decide between, None if there is only one."""
-    if pair is None:
-        best = np.argsort(-mean, kind="stable")
-        return (int(best[0]), int(best[1])) if best.size > 1 else None
+def variance_parts(by_topic: Floats, by_draw: Floats) -> Parts:
+    """Return the parts of the variance of a mean, from expected values by topic (T) and means over topics (S)."""
+    topics = by_topic.var() / (by_topic.size - 1) if by_topic.size > 1 else 0.0
+    return Parts(float(by_draw.var()), float(topics))
+
+
+def _check_pair(names: Sequence[str], pair: tuple[str, str]) -> None:
+    """Refuse a pair that does not name two runs."""
     unknown = [name for name in pair if name not in names]
     if unknown or pair[0] == pair[1]:
         which = quote(unknown[0]) if unknown else f"{quote(pair[0])} twice"
         raise UsageError(f"the pair names {which}: give two of the runs {quoted(names)}")
-    return names.index(pair[0]), names.index(pair[1])
 
 
-def _topic_deviations(value: Floats, seed: int) -> Floats:
+def _between(
+    names: Sequence[str], mean: Floats, pair: tuple[str, str] | None, baseline: int | None
+) -> list[tuple[int, int]]:
+    """Return the pairs of runs that documents should decide: one, all with the baseline, or each run and the next."""
+    if pair is not None:
+        return [(names.index(pair[0]), names.index(pair[1]))]
+    best = [int(run) for run in np.argsort(-mean, kind="stable")]
+    if baseline is not None:
+        return [(run, baseline) for run in best if run != baseline]
+    return list(pairwise(best))
+
+
+def _decision(measure: str, names: Sequence[str], between: Sequence[tuple[int, int]]) -> tuple[str, ...] | None:
+    """Return the measure, and the two runs if there is one pair; None without any."""
+    if not between:
+        return None
+    return (measure, *(names[run] for run in between[0])) if len(between) == 1 else (measure,)
+
+
+def _topic_deviations(by_topic: Floats, draws: int, seed: int) -> Floats:
     """Return deviations of means over resampled topics (R, M, S) from expected values, with the same topics for all."""
-    R, M, T, S = value.shape
+    R, M, T = by_topic.shape
     rng = np.random.default_rng([seed, 1])  # a different stream from that of the labels
-    expected = value.mean(axis=3).reshape(R * M, T)
-    return np.ascontiguousarray(topic_deviations(expected.T, S, rng).T).reshape(R, M, S)
+    deviations = topic_deviations(by_topic.reshape(R * M, T).T, draws, rng)
+    return np.ascontiguousarray(deviations.T).reshape(R, M, draws)
 
 
 def _span(drawn: Floats, least: float = 0.0) -> Span:
@@ -316,27 +402,33 @@ def _span(drawn: Floats, least: float = 0.0) -> Span:
     return Span(float(low), float(high))
 
 
-def _scores(names: Sequence[str], measures: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemScore]:
+def _scores(
+    names: Sequence[str], measures: Sequence[Measure], by_topic: Floats, by_draw: Floats, moved: Floats
+) -> Iterator[SystemScore]:
     """Yield every run by every measure."""
     for r, run in enumerate(names):
         for m, measure in enumerate(measures):
-            x, by_topics = value[r, m], moved[r, m]  # (T, S), (S)
-            mean, by_labels = float(x.mean()), x.mean(axis=0)
-            topics = _span(mean + by_topics) if x.shape[0] > 1 else None
-            spans = _span(by_labels), topics, _span(by_labels + by_topics)
-            yield SystemScore(run, measure.name, mean, *spans, variance_parts(x))
+            x, labels, topics = by_topic[r, m], by_draw[r, m], moved[r, m]  # (T), (S), (S)
+            mean = float(x.mean())
+            spans = _span(labels), _span(mean + topics) if x.size > 1 else None, _span(labels + topics)
+            yield SystemScore(run, measure.name, mean, *spans, variance_parts(x, labels))
 
 
-def _pairs(names: Sequence[str], measures: Sequence[Measure], value: Floats, moved: Floats) -> Iterator[SystemPair]:
-    """Yield every two runs by every measure."""
-    for m, measure in enumerate(measures):
-        for a, b in combinations(range(len(names)), 2):
-            x = value[a, m] - value[b, m]  # (T, S)
-            labels = x.mean(axis=0)
-            both = labels + (moved[a, m] - moved[b, m])
-            mean, parts = float(x.mean()), variance_parts(x)
-            chances = (*_better(both), *_better(labels))
-            yield SystemPair(measure.name, names[a], names[b], mean, _span(both, -1.0), *chances, parts)
+def _pairs(result: Evaluation) -> Iterator[SystemPair]:
+    """Yield every two runs, or every run and the baseline, by every measure."""
+    names = result.runs
+    compared = compared_runs(len(names), None if result.baseline is None else names.index(result.baseline))
+    for m, measure in enumerate(result.measures):
+        both = result.by_draw[:, m] + result.moved[:, m]  # (R, S)
+        apart = None if result.baseline is None else both[[a for a, _ in compared]] - both[[b for _, b in compared]]
+        reach = None if apart is None else simultaneous_reach(apart)
+        for n, (a, b) in enumerate(compared):
+            x, labels = (values[a, m] - values[b, m] for values in (result.by_topic, result.by_draw))
+            mean, parts = float(x.mean()), variance_parts(x, labels)
+            together = None if reach is None else Span(max(-1.0, mean - reach[n]), min(1.0, mean + reach[n]))
+            chances = (*_better(both[a] - both[b]), *_better(labels))
+            span = _span(both[a] - both[b], -1.0)
+            yield SystemPair(measure, names[a], names[b], mean, span, *chances, parts, together)
 
 
 def _better(difference: Floats) -> tuple[float, float]:
@@ -365,7 +457,8 @@ def learned_notes(fit: Fit, runs: Mapping[str, Any] | Sequence[Any], systems: Se
     """Yield notes on runs that have learned from the labels of judges who evaluate them here."""
     names = fit.judge_names.cast(str).to_list()
     judging = {name for name, judged in zip(names, fit.judged.tolist(), strict=True) if judged}
-    for system, run in zip(systems, runs.values() if isinstance(runs, Mapping) else runs, strict=True):
+    given = list(runs.values()) if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else [runs]
+    for system, run in zip(systems, given, strict=False):
         both = judging.intersection(run_judges(run))
         if both == judging:
             remedy = HOLD_BACK
@@ -412,15 +505,14 @@ def _system_notes(systems: Sequence[System], topics: Sequence[LabelledTopic], un
             yield f"{system.name} has {strangers:,} topics that are not in the fit, which are left out"
 
 
-def _barren_notes(topics: Sequence[LabelledTopic], worth: Floats, level: float) -> Iterator[str]:
-    """Yield a note on topics that have no relevant document in some draws."""
-    share = {topic.pool.topic: float(without_relevant(topic.code, worth, level).mean()) for topic in topics}
-    worst = max(share, key=lambda topic: share[topic])
-    if share[worst] > 0:
-        count = sum(each > 0 for each in share.values())
+def _barren_notes(topics: Sequence[str], barren: Sequence[float]) -> Iterator[str]:
+    """Yield a note on topics that have no relevant document in some draws, from the share of these draws."""
+    worst = int(np.argmax(barren))
+    if barren[worst] > 0:
+        count = sum(each > 0 for each in barren)
         yield (
-            f"{count:,} of {len(topics):,} topics have no relevant document in some draws (topic {quote(worst)} in "
-            f"{share[worst]:.0%}): undefined values count as 0, as in trec_eval"
+            f"{count:,} of {len(topics):,} topics have no relevant document in some draws (topic "
+            f"{quote(topics[worst])} in {barren[worst]:.0%}): undefined values count as 0, as in trec_eval"
         )
 
 

@@ -1,4 +1,4 @@
-"""Labels drawn from the posterior of a fit, and the documents whose labels decide between two search systems.
+"""Labels drawn from the posterior of a fit.
 
 If a fit stored its truths (``adjudge fit --keep-truths``), labels are joint draws from the posterior, in which
 documents are correlated: if a judge is worse than thought, all their documents change. Those of a calibrated fit, as
@@ -6,11 +6,6 @@ documents are correlated: if a judge is worse than thought, all their documents 
 uncertain (``label_chances``). Otherwise every document's truth is drawn from its own posterior. A document that nobody
 judged has grade 0, as in trec_eval, or with ``prevalence`` a label drawn by its expected share among the topic's judged
 documents.
-
-A document decides by what its label does to the difference of two systems. In draws of all other labels its own is set
-to each label in turn, and the draws in which the first system is better are counted. Documents are ranked by how far
-this chance moves, on average over the possible labels. If there are too many documents for all draws, some of the draws
-give the expected difference with each label, and the chance follows from a normal approximation.
 """
 
 from __future__ import annotations
@@ -19,22 +14,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
-from adjudge.arrays import Codes, Flags, Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.data.runs import System
 from adjudge.data.trec import document_of
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.evaluation.label_chances import POINTS, label_chances, label_prevalence, uses_runs
 from adjudge.inference.result import Fit
-from adjudge.metrics.ranking import LEVEL, Measure, Pool, check_level, pool_documents, values
+from adjudge.metrics.ranking import LEVEL, Pool, check_level, pool_documents
 
 UNJUDGED = ("zero", "prevalence")
 SAME = 1e-12  # differences below this are rounding
-CERTAIN = 1 - 1e-4  # chance of a label from which the document is not asked about
-MOST_WORK = 1_000_000_000  # labels that are evaluated, at most, to find the documents that decide
-FEWEST_DRAWS = 8  # for that
 
 
 class LabelledTopic(NamedTuple):
@@ -175,112 +166,3 @@ def _refuse_strangers(fit: Fit, topics: Sequence[str], items: Sequence[str], sys
                 f"no document of this run was judged: the run has documents such as {theirs}, the fit such as {ours}"
             )
             raise InputError(message, system.name)
-
-
-class Deciding(NamedTuple):
-    """A document whose label would move the chance that the first run is better."""
-
-    topic: str
-    document: str
-    judged: bool
-    chance: float  # that it is relevant
-    first_rank: int | None  # in the first run
-    second_rank: int | None
-    effect: float  # of the highest grade instead of the lowest on the difference of the means
-    moves: float  # mean change of the chance that the first is better, over the possible labels
-
-
-def deciding_documents(
-    topics: Sequence[LabelledTopic],
-    worth: Floats,
-    measure: Measure,
-    level: float,
-    between: tuple[int, int],
-    value: Floats,
-    unjudged: str,
-) -> list[Deciding]:
-    """Return every document with an uncertain label, and how far knowing the label would move the decision."""
-    uncertain = [_uncertain_documents(topic, between) for topic in topics]
-    K, T = worth.size - 1, len(topics)
-    work = sum(which.size * topic.code.shape[0] for which, topic in zip(uncertain, topics, strict=True)) * K * 3
-    draws = int(np.clip(MOST_WORK // max(work, 1), FEWEST_DRAWS, value.shape[3]))
-    apart = value[between[0], 0] - value[between[1], 0]  # (T, S)
-    documents = []
-    for t, (which, topic) in enumerate(zip(uncertain, topics, strict=True)):
-        orders = [topic.pool.orders[r] for r in between]
-        fixed = _fixed_labels(which, topic.pool.judged, orders, topic.code[:, :draws], worth, measure, level)
-        shift = (fixed - apart[t, :draws]) / T  # (Q, K + 1, S')
-        effect = shift.mean(axis=2)
-        assumed = (which >= topic.pool.judged) & (unjudged == "zero")
-        moves = _moves(shift, topic.chance[which], assumed, apart.mean(axis=0))
-        swing = effect[:, np.argmax(worth[:K])] - effect[:, np.argmin(worth[:K])]
-        relevance = topic.chance[which] @ (worth[:K] >= level)
-        ranks = [{int(d): n for n, d in enumerate(order, 1)} for order in orders]
-        for q, d in enumerate(which.tolist()):
-            numbers = float(relevance[q]), ranks[0].get(d), ranks[1].get(d), float(swing[q]), float(moves[q])
-            name, judged = topic.pool.documents[d], d < topic.pool.judged
-            documents.append(Deciding(topic.pool.topic, name, judged, *numbers))
-    return documents
-
-
-def importance(document: Deciding) -> tuple[float, float]:
-    """Return the sort key of documents: how far they move the chance, then how far the difference."""
-    return -document.moves, -abs(document.effect) * document.chance * (1 - document.chance)
-
-
-def _uncertain_documents(topic: LabelledTopic, between: tuple[int, int]) -> Codes:
-    """Return the documents of a topic with uncertain labels; unjudged ones only if one of the two runs returns them."""
-    uncertain = topic.chance.max(axis=1) < CERTAIN
-    returned = np.zeros(uncertain.size, bool)
-    for r in between:
-        returned[topic.pool.orders[r]] = True
-    returned[: topic.pool.judged] = True
-    return np.flatnonzero(uncertain & returned)
-
-
-def _fixed_labels(
-    which: Codes, judged: int, orders: Sequence[Codes], code: Codes, worth: Floats, measure: Measure, level: float
-) -> Floats:
-    """Return the difference of two runs in a topic if each of these documents has each label (Q, K + 1, S').
-
-    The last label is grade 0 of a document that nobody judged, and only for these.
-    """
-    fixed, difference = code.copy(), np.zeros((which.size, worth.size, code.shape[1]))
-    for q, d in enumerate(which):
-        for k in range(worth.size if d >= judged else worth.size - 1):
-            fixed[d] = k
-            first, second = values(orders, fixed, worth, [measure], level)[:, 0]
-            difference[q, k] = first - second
-        fixed[d] = code[d]
-    return difference
-
-
-def _moves(shift: Floats, chance: Floats, assumed: Flags, difference: Floats) -> Floats:
-    """Return how far the chance that the difference (S) is above 0 moves, on average over each document's label (Q).
-
-    ``shift`` (Q, K + 1, S') is the effect of each label on the difference, in all draws or in the first of them.
-    """
-    K, all_drawn = chance.shape[1], shift.shape[2] == difference.size
-    if all_drawn:
-        better = (difference + shift[:, :K] > SAME).mean(axis=2)  # (Q, K)
-        now = float((difference > SAME).mean())
-    else:
-        effect = shift[:, :K].mean(axis=2)
-        effect -= np.where(assumed, 0.0, (chance * effect).sum(axis=1))[
-            :, None
-        ]  # the mean already includes drawn labels
-        part = np.where(assumed, 0.0, (chance * effect**2).sum(axis=1))  # and so does the variance
-        mean, variance = difference.mean(), difference.var()
-        better = _above(mean + effect, np.maximum(variance - part, 0.0)[:, None])
-        now = float(_above(np.array(mean), np.array(variance)))
-    before = np.where(assumed, now, (chance * better).sum(axis=1))
-    moves: Floats = (chance * abs(better - before[:, None])).sum(axis=1)
-    return np.where(moves < SAME, 0.0, moves)
-
-
-def _above(mean: Floats, variance: Floats) -> Floats:
-    """Return the chance that a normal variable is above 0; without variance 0 or 1, or one half if the mean is 0."""
-    spread = np.sqrt(np.broadcast_to(variance, mean.shape))
-    certain = np.where(mean > SAME, 1.0, np.where(mean < -SAME, 0.0, 0.5))
-    chance: Floats = np.where(spread > SAME, ndtr(mean / np.maximum(spread, SAME)), certain)
-    return chance

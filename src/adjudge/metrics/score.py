@@ -16,7 +16,8 @@ widening; with 3 topics in 86 %, because means of so few values are not normal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from os import PathLike
 from typing import Any, NamedTuple
@@ -25,17 +26,19 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.data.runs import COLUMNS, System, is_run, read_grades, read_runs
+from adjudge.data.runs import System, are_run_columns, frame_kind, is_one_run, is_run, read_grades, read_runs, run_name
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import InputError, UsageError, quote, quoted
 from adjudge.metrics.labels import Scores, scores
+from adjudge.metrics.leaderboard import Place, best_chances, better_pairs, compare_draws, place_rows, places
 from adjudge.metrics.ranking import (
     DEFAULT,
     LEVEL,
     Measure,
     Pool,
     check_level,
+    only_judged,
     parse_measures,
     pool_documents,
     values,
@@ -118,6 +121,10 @@ class RunScores(NotebookView):
     unjudged: Floats  # (R) share of the returned documents that nobody judged, which have grade 0
     notes: tuple[str, ...]
     undefined: frozenset[str] = frozenset()  # measures that need a relevant document
+    kind: str = field(default="polars", repr=False)  # of the frames to give back
+    baseline: str | None = None  # the run that all others are compared with
+    draws: int = DRAWS  # of topics
+    seed: int = 0
 
     def __repr__(self) -> str:
         values = [f"{score.run} {score.measure} {score.value:.4f}" for score in self.scores]
@@ -126,12 +133,39 @@ class RunScores(NotebookView):
     @property
     def table(self) -> Any:
         """A table with one row per run and measure."""
-        return frame({name: [getattr(row, name) for row in self.scores] for name in RunScore._fields})
+        return frame({name: [getattr(row, name) for row in self.scores] for name in RunScore._fields}, self.kind)
 
     @property
     def pair_table(self) -> Any:
         """A table with one row per measure and pair of runs."""
-        return frame({name: [getattr(row, name) for row in self.pairs] for name in RunPair._fields})
+        return frame({name: [getattr(row, name) for row in self.pairs] for name in RunPair._fields}, self.kind)
+
+    @cached_property
+    def leaderboard(self) -> tuple[Place, ...]:
+        """The place of every run by every measure, the best first; empty if runs do not have the same topics."""
+        if not (self.counts == self.counts[0]).all() or self.counts[0].sum() < 2:
+            return ()
+        result = []
+        for measure in self.measures:
+            value, drawn = self._values(measure)
+            ends = [(row.low, row.high) for row in self.scores if row.measure == measure]
+            result += places(measure, self.runs, value, ends, compare_draws(value, drawn), best_chances(drawn))
+        return tuple(result)
+
+    def told_apart(self, measure: str) -> set[tuple[str, str]]:
+        """Return the pairs of runs of which the first is better, all together with 90 % probability over topics."""
+        return better_pairs(self.runs, compare_draws(*self._values(measure)))
+
+    def _values(self, measure: str) -> tuple[Floats, Floats]:
+        """Return the values of all runs (R), which have the same topics, and draws of them over topics (R, S)."""
+        by_topic = self.value[:, self.measures.index(measure), self.counts[0]]  # (R, T')
+        value = by_topic.mean(axis=1)
+        return value, value[:, None] + topic_deviations(by_topic.T, self.draws, np.random.default_rng(self.seed)).T
+
+    @property
+    def leaderboard_table(self) -> Any:
+        """A table with one row per measure and run, the best run first."""
+        return frame(place_rows(self.leaderboard), self.kind)
 
     def by_topic(self) -> list[TopicScore]:
         """Return every run's value in every topic that counts for it."""
@@ -160,15 +194,17 @@ def score_runs(
     ties: str = "name",
     draws: int = DRAWS,
     seed: int = 0,
+    baseline: str | None = None,
 ) -> RunScores:
     """Score runs by the grades of documents.
 
     Parameters
     ----------
     runs : mapping or sequence
-        Files, frames with topic, document and score, or ``{topic: {document: score}}``; a mapping names them.
+        Runs, or one: files, frames of adjudge, ir_measures or PyTerrier, ``{topic: {document: score}}``, rows of
+        ir_measures or ir_datasets, or runs of ranx; a mapping names them.
     grades : path, frame or mapping
-        The grades, such as a qrels file or ``{topic: {document: grade}}``.
+        The grades: a qrels file, ``{topic: {document: grade}}``, or the same kinds of tables and objects.
     measures : str or sequence of str
         Measures such as "MAP,nDCG@10".
     level : float
@@ -183,6 +219,8 @@ def score_runs(
         Draws of topics behind intervals and tests.
     seed : int
         Seed of the draws.
+    baseline : str, optional
+        The name of a run. All others are compared with it, and not every two runs with each other.
 
     Returns
     -------
@@ -199,8 +237,10 @@ def score_runs(
     if ties not in TIES:
         raise UsageError(f"ties {ties!r} is not one of {quoted(TIES)}")
     systems, graded = read_runs(runs), read_grades(grades)
+    base = None if baseline is None else find_run([system.name for system in systems], baseline, "baseline")
     _refuse_strangers(systems, graded)
     topics, counts = _counted_topics(systems, graded, complete)
+    _refuse_ties(named, ties)
     value, barren, pools = _topic_values(systems, graded, topics, named, check_level(level), ties, judged)
     return RunScores(
         tuple(system.name for system in systems),
@@ -209,12 +249,23 @@ def score_runs(
         value,
         counts,
         tuple(_scores(systems, named, value, counts, draws, seed)),
-        tuple(_pairs(systems, named, value, counts, draws, seed)),
+        tuple(_pairs(systems, named, value, counts, draws, seed, base)),
         tuple(barren),
         _unjudged(pools),
         tuple(_notes(systems, topics, barren, complete, len(graded))),
         frozenset(each.name for each in named if each.kind.needs_relevant),
+        frame_kind(systems),
+        None if base is None else systems[base].name,
+        draws,
+        seed,
     )
+
+
+def _refuse_ties(measures: Sequence[Measure], ties: str) -> None:
+    """Refuse the expectation over ties of a measure that has none."""
+    without = [each.name for each in measures if not each.kind.tied]
+    if ties == "expected" and without:
+        raise UsageError(f"{without[0]} has no expectation over the orders of ties: use ties 'name'")
 
 
 def _counted_topics(systems: Sequence[System], graded: Mapping[str, Any], complete: bool) -> tuple[list[str], Flags]:
@@ -240,7 +291,7 @@ def _topic_values(
         ends = _tie_ends(pool, systems) if ties == "expected" else None
         if judged:
             pool, ends = _only_judged(pool, ends)
-        parts.append(values(pool.orders, code, worth, measures, level, ends))
+        parts.append(values(pool.orders, code, worth, measures, level, ends, unjudged=True))
         pools.append(pool)
         if without_relevant(code, worth, level)[0]:
             barren.append(topic)
@@ -260,22 +311,24 @@ def _tie_ends(pool: Pool, systems: Sequence[System]) -> list[Codes]:
 
 def _only_judged(pool: Pool, ends: list[Codes] | None) -> tuple[Pool, list[Codes] | None]:
     """Return the same without ranked documents that have no grade, as trec_eval -J."""
-    if ends is not None:
-        kept = [np.r_[0, np.cumsum(order < pool.judged)] for order in pool.orders]  # documents that remain, by rank
-        ends = [np.setdiff1d(remain[end], 0) for remain, end in zip(kept, ends, strict=True)]
-    return pool._replace(orders=[order[order < pool.judged] for order in pool.orders]), ends
+    judged = np.arange(len(pool.documents)) < pool.judged
+    tied: Sequence[Codes | None] = [None] * len(pool.orders) if ends is None else ends
+    kept = [only_judged(order, end, judged) for order, end in zip(pool.orders, tied, strict=True)]
+    rest = None if ends is None else [end for _, end in kept if end is not None]
+    return pool._replace(orders=[order for order, _ in kept]), rest
 
 
 def _grades(graded: Mapping[str, Mapping[str, float]]) -> Floats:
-    """Return all grades that occur, and 0 (K)."""
-    return np.unique([0.0, *(grade for documents in graded.values() for grade in documents.values())])
+    """Return all grades that occur and, last, that of documents that nobody judged (K + 1)."""
+    occurring = np.unique([grade for documents in graded.values() for grade in documents.values()])
+    return np.append(occurring, 0.0)
 
 
 def _codes(pool: Pool, grades: Mapping[str, float], worth: Floats) -> Codes:
     """Return the grade of every document as a code, as a single draw (D, 1)."""
-    grade = np.zeros(len(pool.documents))
-    grade[: pool.judged] = list(grades.values())
-    return np.searchsorted(worth, grade).astype(np.uint16)[:, None]
+    code = np.full(len(pool.documents), worth.size - 1)
+    code[: pool.judged] = np.searchsorted(worth[:-1], list(grades.values()))
+    return code.astype(np.uint16)[:, None]
 
 
 def _unjudged(pools: Sequence[Pool]) -> Floats:
@@ -293,6 +346,25 @@ def _refuse_strangers(systems: Sequence[System], graded: Mapping[str, Any]) -> N
             theirs, ours = quote(next(iter(system.ranked))), quote(next(iter(graded)))
             message = f"no topic of this run has grades: the run has topics such as {theirs}, the grades such as {ours}"
             raise InputError(message, system.name)
+
+
+def compared_runs(runs: int, baseline: int | None) -> list[tuple[int, int]]:
+    """Return the pairs of runs that are compared: every two, or every other run and the baseline.
+
+    >>> compared_runs(3, None), compared_runs(3, 1)
+    ([(0, 1), (0, 2), (1, 2)], [(0, 1), (2, 1)])
+    """
+    if baseline is None:
+        return list(combinations(range(runs), 2))
+    return [(run, baseline) for run in range(runs) if run != baseline]
+
+
+def find_run(names: Sequence[str], name: str, role: str) -> int:
+    """Return the index of a run by its name, or by the file that it was read from."""
+    called = name if name in names else run_name(name)
+    if called not in names:
+        raise UsageError(f"the {role} {quote(name)} is not one of the runs {quoted(names)}")
+    return names.index(called)
 
 
 def _scores(
@@ -313,17 +385,31 @@ def _scores(
 
 
 def _pairs(
-    systems: Sequence[System], measures: Sequence[Measure], value: Floats, counts: Flags, draws: int, seed: int
+    systems: Sequence[System],
+    measures: Sequence[Measure],
+    value: Floats,
+    counts: Flags,
+    draws: int,
+    seed: int,
+    baseline: int | None,
 ) -> list[RunPair]:
-    """Return the difference of every two runs that share a topic, with its p-value, corrected within a measure."""
+    """Return the difference of compared runs that share a topic, with its p-value, corrected within a measure."""
+    compared = [(a, b) for a, b in compared_runs(len(systems), baseline) if (counts[a] & counts[b]).any()]
+    alike: dict[bytes, list[int]] = {}  # pairs that share the same topics, and so the draws of signs
+    for n, (a, b) in enumerate(compared):
+        alike.setdefault((counts[a] & counts[b]).tobytes(), []).append(n)
     results = []
-    pairs = [(a, b) for a, b in combinations(range(len(systems)), 2) if (counts[a] & counts[b]).any()]
     for m, measure in enumerate(measures):
-        difference = [(value[a, m] - value[b, m])[counts[a] & counts[b]] for a, b in pairs]
-        p = np.array([sign_flips(d[:, None], draws=draws, seed=seed)[0] for d in difference])
-        for (a, b), d, chance, adjusted in zip(pairs, difference, p, holm(p), strict=True):
+        p, mean, size = np.zeros(len(compared)), np.zeros(len(compared)), np.zeros(len(compared), np.int64)
+        for which in alike.values():
+            first, second = np.array([compared[n] for n in which]).T
+            shared = counts[first[0]] & counts[second[0]]
+            difference = (value[first, m] - value[second, m])[:, shared].T  # (T', C)
+            p[which] = sign_flips(difference, draws=draws, seed=seed)
+            mean[which], size[which] = difference.mean(axis=0), shared.sum()
+        for n, ((a, b), adjusted) in enumerate(zip(compared, holm(p), strict=True)):
             names = measure.name, systems[a].name, systems[b].name
-            results.append(RunPair(*names, float(d.mean()), float(chance), float(adjusted), d.size))
+            results.append(RunPair(*names, float(mean[n]), float(p[n]), float(adjusted), int(size[n])))
     return results
 
 
@@ -349,7 +435,7 @@ def _notes(
 
 
 LABEL_OPTIONS = ("positive", "bound", "item", "label", "labels", "ordinal", "values", "level")
-RUN_OPTIONS = ("level", "complete", "judged", "ties", "draws", "seed")
+RUN_OPTIONS = ("level", "complete", "judged", "ties", "draws", "seed", "baseline")
 
 
 def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None, **options: Any) -> Scores | RunScores:
@@ -360,15 +446,16 @@ def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None,
     answers : Fit, path, frame, mapping or sequence
         What is scored. Labels are a fit, the folder of a saved fit, a table with the columns item, label and
         optionally ``p_<label>``, expected and topic, a task 2 run of TREC, or ``{item: label}``. Runs are files with
-        lines "topic Q0 document rank score tag", frames with the columns topic, document and score, or
-        ``{topic: {document: score}}``: one of these, a sequence of them, or a mapping from their names.
+        lines "topic Q0 document rank score tag", frames with the columns topic, document and score or with those of
+        ir_measures or PyTerrier, ``{topic: {document: score}}``, rows of ir_measures or ir_datasets, or runs of ranx:
+        one of these, a sequence of them, or a mapping from their names.
     truth : path, frame or mapping
         For labels a table with item and label, for runs the grades of documents, such as a qrels file.
     measures : str or sequence of str, optional
         Runs only: measures such as "MAP,nDCG@10". Naming measures says that the answers are runs.
     **options
         For labels the options of ``scores``: positive, bound, item, label, labels, ordinal, values, level. For runs
-        those of ``score_runs``: level, complete, judged, ties, draws, seed.
+        those of ``score_runs``: level, complete, judged, ties, draws, seed, baseline.
 
     Returns
     -------
@@ -406,14 +493,13 @@ def find_runs(answers: Any, named: bool = False) -> Mapping[str, Any] | Sequence
     >>> find_runs({"d1": "yes"}) is None
     True
     """
-    if isinstance(answers, list | tuple):
-        return answers if named or any(map(_holds_runs, answers)) else None
-    if not isinstance(answers, Mapping):
-        return [answers] if named or _is_run(answers) else None
-    parts = list(answers.values())
-    if _is_scored_topics(parts):
-        return [answers]
-    return answers if named or _all_runs(parts) else None
+    if isinstance(answers, Mapping | list | tuple):
+        if is_one_run(answers):
+            return [answers]
+        parts = list(answers.values() if isinstance(answers, Mapping) else answers)
+        enough = all if isinstance(answers, Mapping) else any
+        return answers if named or (parts and enough(map(_holds_runs, parts))) else None
+    return [answers] if named or _is_run(answers) else None
 
 
 def _holds_runs(data: Any) -> bool:
@@ -421,25 +507,9 @@ def _holds_runs(data: Any) -> bool:
     return find_runs(data) is not None
 
 
-def _is_scored_topics(parts: Sequence[Any]) -> bool:
-    """Whether the values of a mapping are those of ``{topic: {document: score}}``."""
-    mappings = [part for part in parts if isinstance(part, Mapping)]
-    return 0 < len(parts) == len(mappings) and not any(map(_nested, mappings))
-
-
-def _all_runs(parts: Sequence[Any]) -> bool:
-    """Whether the values of a mapping are all runs."""
-    return len(parts) > 0 and all(map(_holds_runs, parts))
-
-
 def _is_run(data: Any) -> bool:
-    """Whether data are one run: a system, a file of the format, or a frame with its columns."""
+    """Whether data are one run: a system, a file of the format, a frame with its columns, or an object of ranx."""
     if isinstance(data, str | PathLike):
         return is_run(data)
-    columns: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())  # pyarrow has both
-    return isinstance(data, System) or set(COLUMNS) <= {str(name) for name in columns}
-
-
-def _nested(mapping: Mapping[Any, Any]) -> bool:
-    """Whether a mapping holds mappings."""
-    return any(isinstance(value, Mapping) for value in mapping.values())
+    columns: Any = getattr(data, "column_names", None) or getattr(data, "columns", None)  # pyarrow has both
+    return is_one_run(data) if columns is None else are_run_columns(columns)

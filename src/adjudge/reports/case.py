@@ -119,16 +119,28 @@ class Case:
         votes, every = np.nan_to_num(self.votes), np.arange(self.fit.label.size)
         leads = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
         gain = self.fit.posterior[every, self.fit.label] - self.fit.posterior[every, votes.argmax(axis=1)]
-        has_gold = np.zeros(every.size, bool) if self.fit.gold is None else self.fit.gold >= 0
-        against: Flags = leads & (gain > SAME) & ~has_gold
+        against: Flags = leads & (gain > SAME) & ~self.given
         return against
+
+    @property
+    def given(self) -> Flags:
+        """Items whose truth was given to the fit (I)."""
+        gold = self.fit.gold
+        return np.zeros(self.fit.label.size, bool) if gold is None else np.asarray(gold >= 0)
+
+    @property
+    def certainty(self) -> Floats:
+        """The probability of the label of every item whose truth was not given (I')."""
+        every = np.flatnonzero(~self.given)
+        chance: Floats = self.fit.posterior[every, self.fit.label[every]]
+        return chance
 
     @cached_property
     def unused_truths(self) -> tuple[Codes, Floats] | None:
         """Truths that the fit did not use, and its posterior of these items (I', K)."""
         if self.truth is None:
             return None
-        chosen = np.flatnonzero((self.truth >= 0) & (True if self.fit.gold is None else self.fit.gold < 0))
+        chosen = np.flatnonzero((self.truth >= 0) & ~self.given)
         return self.truth[chosen], self.fit.posterior[chosen]
 
     @cached_property

@@ -13,11 +13,12 @@ from typing import Any
 from adjudge.errors import MissingExtra
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000")  # blue, vermilion, green, black
+LABEL_COLOURS = (*COLOURS[:3], "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", COLOURS[3])  # of labels, repeated for more
 SHAPES = ("circle", "square", "triangle-up", "diamond")
 INK, FAINT = "#1c1c1d", "#cfcfd1"  # of text and of lines; a page may replace them
 CLEAR = "#ffffff00"  # the background of a figure on a page
-SIDE, WIDE = 300, 560  # pixels of a square figure and of a wide one
-LETTER = 6.0  # pixels of a letter of a title
+SIDE, WIDE = 360, 600  # pixels of a square figure and of a wide one
+LETTER = 7.0  # pixels of a letter of a title
 LETTERS = 48  # of a line of a title, at least
 SHARP = 2.0  # pixels of a PNG per pixel of a figure
 
@@ -57,10 +58,12 @@ def apply_theme(chart: Any, background: str = "white") -> Any:
     chart = chart.configure(aria=False, background=background)  # aria would describe every dot in words
     chart = chart.configure_view(stroke=FAINT)
     lines = {"domainColor": FAINT, "tickColor": FAINT, "gridColor": FAINT, "gridOpacity": 0.6}
-    chart = chart.configure_axis(labelFontSize=11, titleFontSize=11, labelLimit=200, **_text_colours(), **lines)
-    chart = chart.configure_title(fontSize=12, fontWeight="normal", anchor="start", color=INK)
-    chart = chart.configure_header(labelColor=INK, titleColor=INK)
-    return chart.configure_legend(orient="top", labelLimit=400, title=None, symbolOpacity=1, **_text_colours())
+    chart = chart.configure_axis(labelFontSize=13, titleFontSize=13, labelLimit=200, **_text_colours(), **lines)
+    chart = chart.configure_title(fontSize=14, fontWeight="normal", anchor="start", color=INK)
+    chart = chart.configure_header(labelFontSize=13, labelColor=INK, titleColor=INK)
+    return chart.configure_legend(
+        orient="top", labelFontSize=13, labelLimit=400, title=None, symbolOpacity=1, **_text_colours()
+    )
 
 
 def render_svg(chart: Any, convert: Any, background: str = "white") -> str:

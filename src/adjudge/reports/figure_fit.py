@@ -10,7 +10,8 @@ from adjudge.arrays import Floats
 from adjudge.errors import quote
 from adjudge.inference.convergence import r_hat
 from adjudge.metrics.probabilities import calibration
-from adjudge.reports.drawing import COLOURS, INK, SHAPES, SIDE, WIDE, data_chart, load_altair
+from adjudge.reports.drawing import COLOURS, INK, LABEL_COLOURS, SHAPES, SIDE, WIDE, data_chart, load_altair
+from adjudge.reports.summary import SURE
 
 if TYPE_CHECKING:
     from adjudge.inference.chains import Draws
@@ -18,20 +19,19 @@ if TYPE_CHECKING:
     from adjudge.reports.case import Case
 
 
-BINS, SURE = 20, 0.95
+BINS = 20
 LONGEST = 250  # draws of a chain in the figure
 MOST_TOPICS = 60
 
 
 def certainty_chart(case: Case) -> Any:
-    """Return the number of items by the probability of their label.
+    """Return the number of items by the probability of their label; items whose truth was given are left out.
 
     The histogram begins at the probability of guessing, 1 / K, which no label can be below. The title says how many
-    labels are certain.
+    labels are settled.
     """
     alt, _ = load_altair()
-    fit = case.fit
-    chance = fit.posterior[np.arange(fit.label.size), fit.label]
+    fit, chance = case.fit, case.certainty
     count, edges = np.histogram(chance, BINS, (min(1 / max(len(fit.scale), 1), 0.999), 1))
     bars = [
         {"from": float(low), "to": float(high), "items": int(n)}
@@ -47,7 +47,7 @@ def certainty_chart(case: Case) -> Any:
             y=alt.Y("items:Q", title="items"),
         )
     )
-    title = f"{sure:.0%} of items have a label with a probability of at least {SURE:.0%}"
+    title = f"{sure:.0%} of the labels are settled: their probability is at least {SURE:.0%}"
     return chart.properties(width=SIDE, height=SIDE * 0.7, title=title)
 
 
@@ -95,12 +95,16 @@ def prevalence_chart(case: Case) -> Any:
     names = list(case.fit.scale.names)
     order = list(dict.fromkeys(point["topic"] for point in points))
     base = data_chart(alt, points).encode(
-        y=alt.Y("topic:N", sort=order, title=None, axis=alt.Axis(labelFontSize=9, grid=True)),
-        color=alt.Color("label:N", scale=alt.Scale(domain=names), legend=None if len(names) == 2 else alt.Legend()),
+        y=alt.Y("topic:N", sort=order, title=None, axis=alt.Axis(labelFontSize=12, grid=True)),
+        color=alt.Color(
+            "label:N",
+            scale=alt.Scale(domain=names, range=list(LABEL_COLOURS)),
+            legend=None if len(names) == 2 else alt.Legend(),
+        ),
     )
     x = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), title="prevalence, 90 % interval")
     lines, dots = base.mark_rule().encode(x=x, x2="high:Q"), base.mark_circle(size=30, opacity=1).encode(x="mean:Q")
-    return alt.layer(lines, dots).properties(width=SIDE, height=11 * len(order) + 10, title=title)
+    return alt.layer(lines, dots).properties(width=SIDE, height=16 * len(order) + 10, title=title)
 
 
 def _by_topic(fit: Fit) -> tuple[list[dict[str, Any]], str]:

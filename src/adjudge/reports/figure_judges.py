@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.diagnostics.sentences import POOR
 from adjudge.errors import UsageError, quote
-from adjudge.reports.drawing import COLOURS, INK, SIDE, WIDE, data_chart, load_altair
+from adjudge.reports.drawing import COLOURS, INK, LABEL_COLOURS, SIDE, WIDE, data_chart, load_altair
 from adjudge.reports.figure_paper import rates, votes
-from adjudge.reports.summary import FEW
 
 if TYPE_CHECKING:
     from adjudge.diagnostics.control_chart import ControlChart
@@ -22,7 +22,6 @@ MOST_JUDGES, MOST_ITEMS = 40, 100  # of the figure of labels; more would be too 
 PANELS, ACROSS = 6, 3  # control charts, and how many side by side
 WIDTH, HEIGHT = 170, 110  # pixels of a control chart
 CELL = 70  # pixels of a cell of a confusion matrix
-MORE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#000000")
 
 
 def vote_chart(case: Case) -> Any:
@@ -45,11 +44,10 @@ def quality_chart(case: Case) -> Any:
     """Return figure 2 of paper 000: judges by specificity and sensitivity.
 
     With more than two labels, or a model without confusion matrices, it is ``work_chart`` instead. The title counts
-    the judges who are probably no better than chance, among those with at least ``FEW`` judgments.
+    the poor judges.
     """
-    cards = [card for card in case.cards if card.judgments >= FEW]
-    lost = sum(card.p_chance > 0.5 for card in cards)
-    title = f"{lost:,} of {len(cards):,} judges with at least {FEW} judgments are probably no better than chance"
+    poor = sum(card.standing == POOR for card in case.cards)
+    title = f"{poor:,} of {len(case.cards):,} judges are poor: hardly better than guessing"
     if len(case.fit.scale) == 2 and case.fit.params.confusion.shape[1:] == (2, 2):
         return rates(case.fit, f"{title} (the line)")
     return work_chart(case, title)
@@ -141,7 +139,7 @@ def label_chart(case: Case) -> Any:
     alt, _ = load_altair()
     names = case.fit.scale.names
     cells = [{"item": i, "judge": j, "label": names[k]} for i, j, k in _label_cells(case)]
-    colours = alt.Scale(domain=list(names), range=list(MORE_COLOURS[: len(names)]))
+    colours = alt.Scale(domain=list(names), range=list(LABEL_COLOURS))
     chart = (
         data_chart(alt, cells)
         .mark_rect()

@@ -22,6 +22,7 @@ class Figure(NamedTuple):
     """A figure of a report: what the page says about it, how it is drawn, and when it cannot be."""
 
     name: str
+    section: str  # of the page
     heading: str
     caption: str  # how to read it
     draw: Callable[[Case], Any]  # an Altair chart
@@ -31,6 +32,11 @@ class Figure(NamedTuple):
 def no_problem(case: Case) -> str:
     """Return an empty text: the figure can always be drawn."""
     return ""
+
+
+def certainty_problem(case: Case) -> str:
+    """Return why the certainty of labels cannot be shown."""
+    return "" if case.certainty.size else "all truths were given"
 
 
 def sampling_problem(case: Case) -> str:
@@ -82,6 +88,7 @@ FIGURES = tuple(
     for parts in (
         (
             "votes",
+            "labels",
             "Votes and estimates",
             "Each dot is an item; the line is the mean estimate. Below the diagonal, judges give the label too often.",
             figure_judges.vote_chart,
@@ -89,12 +96,15 @@ FIGURES = tuple(
         ),
         (
             "certainty",
+            "labels",
             "How certain the labels are",
-            "Items by the probability of their label; those on the left are worth another judgment.",
+            "Items by the probability of their label; those on the left are worth another judgment. Given truths are "
+            "left out.",
             figure_fit.certainty_chart,
-            no_problem,
+            certainty_problem,
         ),
         (
+            "judges",
             "judges",
             "Judges",
             "Each dot is a judge. With two labels, up and right is better; on the line labels carry no information.",
@@ -103,6 +113,7 @@ FIGURES = tuple(
         ),
         (
             "informedness",
+            "judges",
             "Judges by Youden's J",
             "Each line is a 90 % interval; long lines belong to judges with few judgments.",
             figure_judges.rank_chart,
@@ -110,6 +121,7 @@ FIGURES = tuple(
         ),
         (
             "sixteen",
+            "judges",
             "The uncertainty of sixteen judges",
             "Posterior draws of judges from the fewest to the most judgments: more judgments, less spread.",
             lambda case: figure_paper.judge_draws(case.fit),
@@ -117,6 +129,7 @@ FIGURES = tuple(
         ),
         (
             "populations",
+            "judges",
             "Populations of judges and topics",
             "Posterior draws of the mean and the precision of each population.",
             lambda case: figure_paper.population_draws(case.fit),
@@ -124,6 +137,7 @@ FIGURES = tuple(
         ),
         (
             "confusion",
+            "guidelines",
             "Average confusion matrix",
             "Rows are truths, columns given labels; errors are off the diagonal. With 90 % intervals.",
             figure_judges.confusion_chart,
@@ -131,6 +145,7 @@ FIGURES = tuple(
         ),
         (
             "ratings",
+            "guidelines",
             "Labels of judges",
             "Columns are judges, rows items: the column of a good judge changes colour where the truth does.",
             figure_judges.label_chart,
@@ -138,6 +153,7 @@ FIGURES = tuple(
         ),
         (
             "calibration",
+            "labels",
             "Calibration",
             "On the dashed line, 80 % of the labels with a probability of 80 % are right. Gold is left out of the "
             "probabilities of its own items, but the matrices were learned with it, so --truth is the better test.",
@@ -146,6 +162,7 @@ FIGURES = tuple(
         ),
         (
             "control",
+            "watch",
             "Control charts",
             "Batches of a judge's work in order of time: outside the band the deviation is more than chance.",
             figure_judges.control_panels,
@@ -153,6 +170,7 @@ FIGURES = tuple(
         ),
         (
             "prevalence",
+            "labels",
             "Prevalence by topic",
             "The prevalence of the label in each topic, with 90 % intervals.",
             figure_fit.prevalence_chart,
@@ -160,6 +178,7 @@ FIGURES = tuple(
         ),
         (
             "convergence",
+            "method",
             "Convergence",
             "Chains that overlap have converged; the log evidence of EM ends in a plateau.",
             figure_fit.convergence_chart,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -20,9 +20,9 @@ import polars as pl
 
 from adjudge.errors import quote
 from adjudge.reports.case import MOST_ITEMS, Case
-from adjudge.reports.drawing import CLEAR, FAINT, INK, load_altair, render_svg
-from adjudge.reports.gallery import FIGURES, Figure
-from adjudge.reports.summary import actions, opening
+from adjudge.reports.drawing import CLEAR, COLOURS, FAINT, INK, load_altair, render_svg
+from adjudge.reports.gallery import FIGURES
+from adjudge.reports.summary import POOR_JUDGE, Action, actions, basis, tiles, warnings_of
 
 if TYPE_CHECKING:
     from adjudge.diagnostics.collusion import Collusion
@@ -42,12 +42,12 @@ CHANGE_COLUMNS = ("judge", "judgments", "p_changed", "time", *SPANS)
 LONG = 24  # letters from which a text is a sentence rather than a name
 NARROW = 480  # pixels of a figure that fits on a phone
 SECTIONS = {
-    "summary": "Summary",
-    "figures": "Figures",
+    "verdict": "Verdict",
+    "labels": "Labels",
     "judges": "Judges",
-    "watch": "To watch",
-    "guidelines": "Guidelines",
-    "items": "Items",
+    "watch": "Copying and changes",
+    "guidelines": "Confusions",
+    "method": "Method",
 }
 MOST_CARDS = 1_000  # busiest judges with a card on the page, so that it stays small enough for a mail
 MEASURES = {
@@ -61,6 +61,7 @@ MEASURES = {
     "verification": "right where the truth is known",
 }
 EMPTY = ("meta", "input", "br", "hr", "col")
+PAGE_COLOURS = {INK: "ink", FAINT: "rule", **dict(zip(COLOURS, ("blue", "vermilion", "green", "ink"), strict=True))}
 Progress: TypeAlias = Callable[[str], None]
 
 
@@ -85,11 +86,9 @@ def document(case: Case, title: str = "Judgments", progress: Progress = silent) 
     str
         The whole page, which loads nothing from elsewhere.
     """
-    parts = [
-        _header(case, title),
-        element("main", *(_section(name, part) for name, part in _parts(case, progress))),
-    ]
-    return whole_page(f"{title}: report on judgments", *parts)
+    parts = {name: part for name, part in _parts(case, progress) if part}
+    main = element("main", *(_section(name, part) for name, part in parts.items()))
+    return whole_page(f"{title}: report on judgments", _header(case, title, parts), main)
 
 
 def whole_page(title: str, *parts: Markup) -> str:
@@ -107,30 +106,58 @@ def whole_page(title: str, *parts: Markup) -> str:
 
 
 def _parts(case: Case, progress: Progress) -> Iterator[tuple[str, Markup]]:
-    """Yield the name and the content of each section."""
+    """Yield the name and the content of each section; a section without content is empty."""
     progress("computing the judges")
-    yield "summary", join(*(element("p", line) for line in opening(case)), todo_list(actions(case)))
-    drawn = []
+    yield "verdict", verdict(case)
+    drawn: dict[str, list[Markup]] = {name: [] for name in SECTIONS}
+    missing = []
     for figure in FIGURES:
+        problem = figure.problem(case)
+        if problem:
+            missing.append(f"{figure.heading} ({problem})")
+            continue
         progress(f"drawing {figure.name}")
-        drawn.append(_figure(case, figure))
-    yield "figures", join(*drawn)
+        drawn[figure.section].append(drawn_figure(figure.draw(case), figure.name, figure.heading, figure.caption))
+    figures = {
+        name: element("div", *charts, class_="figures") if charts else Markup("") for name, charts in drawn.items()
+    }
     progress("writing the page")
-    yield "judges", judge_section(case)
-    progress("looking for pairs and changes")
-    yield "watch", _watch(case)
-    yield "guidelines", _guidelines(case)
     looks = case.second_looks.by_reason().items()
-    yield "items", join(*(table_block(each.title, each.table, f"looks-{why}") for why, each in looks))
+    tables = (table_block(each.title, each.table, f"looks-{why}") for why, each in looks)
+    yield "labels", join(figures["labels"], *tables)
+    yield "judges", join(figures["judges"], judge_section(case))
+    progress("looking for pairs and changes")
+    watched, quiet = _watch(case)
+    yield "watch", join(watched, figures["watch"]) if watched or figures["watch"] else Markup("")
+    yield "guidelines", join(figures["guidelines"], _guidelines(case))
+    yield "method", join(_method(case, [*quiet, *missing]), figures["method"])
 
 
-def _header(case: Case, title: str) -> Markup:
-    """Return the title, the model, and links to the sections."""
-    links = (element("li", element("a", name, href=f"#{section}")) for section, name in SECTIONS.items())
+def verdict(case: Case) -> Markup:
+    """Return what a lead needs to know: contradictions, the figures of the verdict, and what to do next."""
+    alarms = (element("p", line, class_="alarm", role="alert") for line in warnings_of(case))
+    shown = (
+        element("li", element("strong", tile.value), element("span", tile.name), element("small", tile.note))
+        for tile in tiles(case)
+    )
+    return join(*alarms, element("ul", *shown, class_="tiles"), todo_list(actions(case)))
+
+
+def _method(case: Case, missing: Sequence[str]) -> Markup:
+    """Return what the verdict rests on, and what could not be shown."""
+    lines = [*(element("p", line) for line in basis(case)), element("p", POOR_JUDGE)]
     text = f"Model {case.fit.model}; {case.fit.stopped}."
-    settled = element("p", text, class_="soft" if case.fit.converged else "warn")
+    lines.append(element("p", text, class_=None if case.fit.converged else "warn"))
+    if missing:
+        lines.append(element("p", f"Not shown: {'; '.join(missing)}.", class_="soft"))
+    return join(*lines)
+
+
+def _header(case: Case, title: str, sections: Collection[str]) -> Markup:
+    """Return the title, what was judged, and links to the sections."""
+    links = (element("li", element("a", SECTIONS[name], href=f"#{name}")) for name in sections)
     return join(
-        element("header", element("h1", title), settled),
+        element("header", element("h1", title), element("p", basis(case)[0], class_="soft")),
         element("nav", element("ul", *links), aria_label="Sections"),
     )
 
@@ -140,19 +167,12 @@ def _section(name: str, content: Markup) -> Markup:
     return element("section", element("h2", SECTIONS[name]), content, id=name)
 
 
-def todo_list(lines: Sequence[str]) -> Markup:
+def todo_list(todo: Sequence[Action]) -> Markup:
     """Return the list of recommended actions."""
-    if not lines:
+    if not todo:
         return element("p", "No action is needed.")
-    return join(element("h3", "What to do"), element("ul", *(element("li", line) for line in lines), class_="todo"))
-
-
-def _figure(case: Case, figure: Figure) -> Markup:
-    """Return a figure, or why it cannot be drawn."""
-    problem = figure.problem(case)
-    if problem:
-        return join(element("h3", figure.heading), element("p", f"Not defined because {problem}.", class_="soft"))
-    return drawn_figure(figure.draw(case), figure.name, figure.heading, figure.caption)
+    lines = (element("li", element("strong", f"{each.advice}. "), each.reason) for each in todo)
+    return join(element("h3", "What to do next"), element("ol", *lines, class_="todo"))
 
 
 def drawn_figure(chart: Any, name: str, heading: str, caption: str) -> Markup:
@@ -161,7 +181,7 @@ def drawn_figure(chart: Any, name: str, heading: str, caption: str) -> Markup:
     scroll = element("div", picture, class_="scroll", tabindex=0)
     wide = "wide" if _width(picture) > NARROW else None  # on a phone it scrolls instead of shrinking
     content = element("figure", scroll, element("figcaption", caption), id=f"figure-{name}", class_=wide)
-    return join(element("h3", heading), content)
+    return element("div", element("h3", heading), content)
 
 
 def _width(svg: str) -> int:
@@ -173,30 +193,27 @@ def _width(svg: str) -> int:
 def _inline(name: str, heading: str, svg: str) -> Markup:
     """Return an SVG for a page: with unique ids, the colours of the page, and a label for screen readers."""
     text = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{name}-\2", svg)
-    for colour, variable in ((INK, "var(--ink)"), (FAINT, "var(--rule)")):
-        text = text.replace(colour, variable)
+    for colour, variable in PAGE_COLOURS.items():
+        text = text.replace(colour, f"var(--{variable})")
     return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{heading}" ', 1))
 
 
-def _watch(case: Case) -> Markup:
-    """Return judges who agree too much, who changed, and who are worse than before."""
+def _watch(case: Case) -> tuple[Markup, list[str]]:
+    """Return judges who agree too much, who changed, and who are worse than before; and what was not found or asked."""
     parts_of: dict[str, tuple[str, Watched | None, Sequence[str], str]] = {
         "pairs": ("Judges who agree too much", case.collusion, PAIR_COLUMNS, case.label_problem),
         "changes": ("Judges who changed", case.drift, CHANGE_COLUMNS, case.time_problem),
-        "work": (
-            "New work",
-            case.new_work,
-            WORK_COLUMNS,
-            case.label_problem or "there is no earlier fit (give --earlier)",
-        ),
+        "work": ("New work", case.new_work, WORK_COLUMNS, case.label_problem or "there is no earlier fit"),
     }
-    parts = []
+    parts, quiet = [], []
     for name, (title, result, columns, problem) in parts_of.items():
-        text = f"Not defined because {problem}." if result is None else result.sentence
-        parts.append(join(element("h3", title), element("p", text, class_="soft" if result is None else None)))
-        if result is not None and result.flagged.any():
+        if result is None:
+            quiet.append(f"{title} ({problem})")
+            continue
+        parts.append(join(element("h3", title), element("p", result.sentence)))
+        if result.flagged.any():
             parts.append(table_block("", _flagged(result, columns), name))
-    return join(*parts)
+    return join(*parts), quiet
 
 
 def _flagged(result: Watched, columns: Sequence[str]) -> pl.DataFrame:
@@ -215,9 +232,10 @@ def _guidelines(case: Case) -> Markup:
 
 
 def table_block(title: str, table: pl.DataFrame, name: str) -> Markup:
-    """Return a table under its title, or a note if it is empty."""
+    """Return a table under its title, without its empty columns; nothing if it has no rows."""
     if not table.height:
-        return join(element("h3", title), element("p", "None.", class_="soft", id=name))
+        return Markup("")
+    table = table.select(column.name for column in table if column.null_count() < table.height)
     head = element(
         "tr", *(sortable_head(name.replace("_", " "), number=table[name].dtype.is_numeric()) for name in table.columns)
     )

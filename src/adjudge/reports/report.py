@@ -13,8 +13,7 @@ from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit, read_fitted
 from adjudge.reports.case import Case, build_case
 from adjudge.reports.gallery import chart, figure_files
-from adjudge.reports.page import Progress, document, element, silent, todo_list
-from adjudge.reports.summary import actions, opening
+from adjudge.reports.page import Progress, document, element, silent, verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +32,7 @@ class Report:
         return f"Report({self.title!r}: {fit.model}, {len(fit.items):,} items, {len(fit.judge_names):,} judges)"
 
     def _repr_html_(self) -> str:
-        todo = todo_list(actions(self.case))
-        return element("div", element("p", repr(self)), *(element("p", line) for line in opening(self.case)), todo)
+        return element("div", element("p", repr(self)), verdict(self.case))
 
     @cached_property
     def html(self) -> str:
