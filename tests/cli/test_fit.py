@@ -405,3 +405,13 @@ def test_renamed_truths_are_printed(run):
     run("simulate", "liu-wang", "--size", "items=20", "--size", "gold=0", "--seed", "3", "--out", "crowd")
     text = " ".join(run("fit", "crowd/labels.csv", "--model", "single-confusion", "--seed", "3").out.split())
     assert "passes; truths were renamed to match the judges' labels (label switching), log evidence" in text
+
+
+def test_judges_are_not_left_out_of_blocks(run, tmp_path):
+    """The message says what to do instead."""
+    (tmp_path / "half.csv").write_text("judge\n1\n")
+    run("datasets", "anesthesia", "--out", "labels.csv")
+    answer = run("fit", "labels.csv", "--without-judges", "half.csv", "--blocks", "blocks", "--out", "fit")
+    assert answer.err == (
+        "adjudge: --without-judges cannot be used with --blocks: leave the judgments out of the files\n"
+    )

@@ -282,3 +282,21 @@ def test_a_run_into_a_folder_that_is_not_there_is_refused_before_any_work(run, l
     assert not (tmp_path / "svm").exists()
     assert run(*train, tmp_path / "svm" / "a.run").code == 0
     assert (tmp_path / "svm" / "a.run").is_file()
+
+
+def test_judges_are_held_back_from_an_evaluation(run, loop, tmp_path):
+    """A run names the judges that it learned from, which a second fit leaves out; then nothing is noted."""
+    judges = pl.read_csv(tmp_path / "ex/fit/judges.csv")["judge"]
+    judges[:7].to_frame().write_csv(tmp_path / "half.csv")
+    run("fit", "ex/labels.csv", "--without-judges", "half.csv", "--out", "teach")
+    learned = ("--fit", "teach", "--ranker", "svm", "--cost", "1", "--force")
+    run("rerank", "train", "ex/features.csv", *learned, "--out", "svm", "--run", "svm.run")
+    assert sorted(pl.read_csv(tmp_path / "svm.run.judges.csv")["judge"]) == sorted(judges[7:])
+    run("rerank", "apply", "svm", "ex/features.csv", "--out", "again.run")
+    assert (tmp_path / "again.run.judges.csv").read_text() == (tmp_path / "svm.run.judges.csv").read_text()
+    run("fit", "ex/labels.csv", "--without-judges", "svm.run.judges.csv", "--out", "compare")
+    shown = ("ex/bm25.run", "svm.run", "again.run", "--measures", "MAP", "--draws", "20")
+    assert "has learned from" not in run("evaluate", "--fit", "compare", *shown).out
+    same = run("evaluate", "--fit", "teach", *shown).out
+    assert "svm has learned from 8 of the 8 judges" in same
+    assert "again has learned from 8 of the 8 judges" in same

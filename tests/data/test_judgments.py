@@ -326,3 +326,27 @@ def test_a_summary_of_judgments_that_were_made_here() -> None:
     assert list(describe(judgments))[:3] == ["items", "judges", "judgments"]
     assert isinstance(judgments.table, pd.DataFrame)
     assert isinstance(judgments.summary, pd.DataFrame)
+
+
+def test_judges_can_be_left_out():
+    """Codes, weights and what is known about the others stay, and so do items that nobody else judged."""
+    table = pl.DataFrame(
+        {"item": [*"aabbc"], "judge": [*"xyyzx"], "label": [0, 1, 1, 0, 1], "weight": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    )
+    rest = read(table, judges={"x": "person", "y": "machine", "z": "expert"}).without_judges(["x", "nobody"])
+    rows = rest.table.select("item", "judge", "label", "weight").rows()
+    assert rows == [("a", "y", 1, 2.0), ("b", "y", 1, 3.0), ("b", "z", 0, 4.0)]
+    assert (rest.items.to_list(), rest.judges.to_list()) == ([*"abc"], [*"yz"])
+    assert rest.panel.kind == ("machine", "expert")
+
+
+@pytest.mark.parametrize(
+    ("names", "why"), [(["nobody"], "none of them gave a judgment"), (["x", "y"], "nobody else gave a judgment")]
+)
+def test_leaving_out_nobody_or_all_is_refused(names, why):
+    """Both are mistakes of the one who asks."""
+    judgments = read(pl.DataFrame({"item": [*"ab"], "judge": [*"xy"], "label": [0, 1]}))
+    with pytest.raises(UsageError) as error:
+        judgments.without_judges(names)
+    listed = ", ".join(f"'{name}'" for name in names)
+    assert str(error.value) == f"the judgments of {listed} cannot be left out: {why}"

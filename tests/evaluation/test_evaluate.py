@@ -406,3 +406,44 @@ def test_results_are_frames_of_the_kind_of_the_runs():
     assert isinstance(result.leaderboard_table, pd.DataFrame)
     assert isinstance(evaluate(fit, frame, "MAP", draws=50).pair_table, pd.DataFrame)
     assert isinstance(evaluate(fit, runs, "MAP", draws=50).table, pl.DataFrame)
+
+
+def test_a_run_that_learned_from_the_judges_is_noted(tmp_path):
+    """With some of the judges others may compare it, with all of them judges must be held back."""
+    rows = [(f"t{t}_d{d}", f"j{j}", int(d == 0), f"t{t}") for t in range(2) for d in range(2) for j in range(3)]
+    fit = adjudge.fit(pl.DataFrame(rows, ["item", "judge", "label", "topic"], orient="row"), "majority")
+    run = tmp_path / "svm.run"
+    run.write_text("".join(f"t{t} Q0 d{d} {d + 1} {2 - d} svm\n" for t in range(2) for d in range(2)))
+    beside = tmp_path / "svm.run.judges.csv"
+    assert not any("learned" in note for note in evaluate(fit, [run], draws=20).notes)
+    beside.write_text("judge\nj1\nsomebody\n")
+    assert evaluate(fit, {"ours": run}, draws=20).notes[1] == (
+        "ours has learned from 1 of the 3 judges who evaluate it here, and repeats their errors: compare it by a fit "
+        f"of other judges (adjudge fit --without-judges {beside}), or with an audit"
+    )
+    beside.write_text("judge\nj0\nj1\nj2\n")
+    assert evaluate(fit, [run], draws=20).notes[1] == (
+        "svm has learned from 3 of the 3 judges who evaluate it here, and repeats their errors: train it on a fit "
+        "without half of the judges (adjudge fit --without-judges), compare it by a fit of these, or with an audit"
+    )
+
+
+def test_the_default_fit_says_how_labels_are_drawn():
+    """The margin is that of the fit's own claim."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"t{t}_d{d}", f"j{j}", int((d < 3) == (rng.random() < 0.8)), f"t{t}")
+        for t in range(6)
+        for d in range(8)
+        for j in range(3)
+    ]
+    fit = adjudge.fit(pl.DataFrame(rows, ["item", "judge", "label", "topic"], orient="row"))
+    run = {f"t{t}": {f"d{d}": 8.0 - d for d in range(8)} for t in range(6)}
+    result, margin = evaluate(fit, {"a": run}, "P@3", draws=200), fit.calibration.margin
+    assert (
+        "labels are drawn from what judges and runs say together, and intervals include that judges as a whole may be "
+        f"too lenient or too strict (a share of 50% may be {0.5 - margin:.0%} or {0.5 + margin:.0%})"
+    ) in result.notes
+    plain = evaluate(replace(fit, calibration=None), {"a": run}, "P@3", draws=200)
+    wide, narrow = (each.scores[0].labels.high - each.scores[0].labels.low for each in (result, plain))
+    assert wide > 1.3 * narrow

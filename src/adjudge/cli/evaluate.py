@@ -122,9 +122,11 @@ def evaluate(
 ) -> None:
     """Compare search systems under uncertain labels, and name the documents whose labels would decide between them.
 
-    Labels are drawn from the posterior of a fit: jointly if it kept the drawn truths (adjudge fit --keep-truths), else
-    item by item. There are 90 % intervals over the labels with these topics, over topics with the expected labels
-    (bootstrap, widened for few topics), and over both. These hold only if no system shares a bias with the judges.
+    Labels are drawn from what the judges of a fit and the ranks of the runs say together, with judges who may be too
+    lenient or too strict as a whole. A fit of a named model draws from its own posterior: jointly if it kept the drawn
+    truths (adjudge fit --keep-truths), else item by item. There are 90 % intervals over the labels with these topics,
+    over topics with the expected labels (bootstrap, widened for few topics), and over both. These hold only if no
+    system shares a bias with the judges.
 
     With an audit they hold whatever the judges' errors are: --audit draws documents by how much their labels matter and
     writes audit.csv, experts fill in the labels, and --answers audit.csv evaluates with them. A further round is drawn

@@ -34,6 +34,13 @@ class Gold:
     gold: o.Gold = None
     gold_format: o.GoldFormat = None
     judges: o.Judges = None
+    without_judges: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Leave out the judgments of the judges in this table, such as those that a run has learned from.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -234,11 +241,13 @@ def fit(
     name = model.model or DEFAULT
     sampled = name != AUTO and (model.inference or model_named(name).inferences[0]) == "gibbs"
     options = Options(**model.settings(), run=sampling.run(), prior=prior.prior(), calibrate=calibration.calibrate)
-    inputs = (*judgments, gold.gold, gold.judges)
+    inputs = (*judgments, gold.gold, gold.judges, gold.without_judges)
     check_output(output.format, inputs, FIT_FORMATS)
     check_fit_folder(output.out, inputs)
     progress = ChainProgress(sampling.warmup + sampling.draws * sampling.thin) if sampled else FitProgress()
     if large.blocks is not None:
+        if gold.without_judges is not None:
+            raise UsageError("--without-judges cannot be used with --blocks: leave the judgments out of the files")
         _fit_blocks(judgments, name, gold, reading, options, large, output, progress)
         return
     large.check_without_blocks()
@@ -253,10 +262,13 @@ def _fit_table(
 ) -> tuple[Judgments, Fit]:
     """Return the judgments of a table, and their fit in memory."""
     from adjudge.data.gold import read_gold
+    from adjudge.data.run_judges import read_judges
     from adjudge.inference.fit import AUTO, fit_auto
     from adjudge.inference.fit import fit as infer
 
     table, truth = reading.read(path, judges=gold.judges), None
+    if gold.without_judges is not None:
+        table = table.without_judges(read_judges(gold.without_judges))
     if gold.gold is not None:
         table, truth = read_gold(gold.gold, table, item=reading.item, label=reading.label, format=gold.gold_format)
     try:

@@ -173,6 +173,7 @@ def train(
     $ adjudge evaluate --fit rerank/fit rerank/bm25.run rerank/svm.run
     """
     from adjudge.cli.output import StepProgress, check_file, check_folder
+    from adjudge.data.run_judges import judges_path, judges_text
     from adjudge.data.runs import run_text
     from adjudge.data.write import write_file
     from adjudge.learn.rerank import train as learn
@@ -201,6 +202,8 @@ def train(
     trained.save(out, force=force)
     if run is not None and content is not None:
         write_file(content, run)
+        if trained.judges:
+            write_file(judges_text(trained.judges), judges_path(run))
     print(f"wrote the ranker to {out}" + (f", and the run to {run}" if run is not None else ""))
 
 
@@ -219,8 +222,10 @@ def apply(
     $ adjudge rerank apply rerank/svm rerank/features.csv --out rerank/again.run
     """
     from adjudge.cli.output import check_file
+    from adjudge.data.run_judges import judges_path
     from adjudge.data.runs import run_text
     from adjudge.data.write import write_file
+    from adjudge.learn.rerank import JUDGES_FILE
     from adjudge.learn.rerank import apply as rank
 
     check_file(out, (features,))
@@ -229,6 +234,8 @@ def apply(
         sys.stdout.write(run_text(run))
         return
     write_file(run_text(run).encode(), out)
+    if (Path(ranker) / JUDGES_FILE).is_file():
+        write_file((Path(ranker) / JUDGES_FILE).read_bytes(), judges_path(out))
     print(f"wrote {run.table.height:,} documents of {len(run.ranked):,} topics to {out}")
 
 

@@ -6,7 +6,7 @@ New judgments are added to old ones in two steps: ``match_names`` brings them in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -136,6 +136,28 @@ class Judgments:
             label=frozen(self.label[rows]),
             weight=None if self.weight is None else frozen(self.weight[rows]),
             time=None if self.time is None else self.time.gather(rows),
+        )
+
+    def without_judges(self, names: Iterable[str]) -> Judgments:
+        """Return the judgments of all other judges; items stay, also if nobody else judged them.
+
+        >>> import adjudge, polars as pl
+        >>> table = pl.DataFrame({"item": ["a", "a", "b"], "judge": ["ann", "bob", "bob"], "label": [1, 0, 1]})
+        >>> adjudge.read(table).without_judges(["bob"])
+        Judgments(2 items, 1 judges, 2 labels, 1 judgments)
+        """
+        excluded = {*names}
+        keeps: Flags = np.array([name not in excluded for name in self.judges.cast(str).to_list()], bool)
+        if keeps.all() or not keeps.any():
+            problem = "none of them gave a judgment" if keeps.all() else "nobody else gave a judgment"
+            raise UsageError(f"the judgments of {quoted(sorted(excluded))} cannot be left out: {problem}")
+        rest, position = self.take(np.flatnonzero(keeps[self.judge])), np.cumsum(keeps) - 1
+        kept = np.flatnonzero(keeps)
+        return replace(
+            rest,
+            judges=self.judges.gather(kept),
+            judge=frozen(position[rest.judge].astype(self.judge.dtype)),
+            panel=None if self.panel is None else self.panel.take(kept.tolist()),
         )
 
     def without_repeats(self, how: str) -> tuple[Judgments, int]:

@@ -12,7 +12,7 @@ expansion to second order in delta,
 
     F(q) + sum_d G_d . delta_d + sum_{c < d} delta_c' F_cd delta_d,
 
-is not, and is enough for average precision and nDCG, for which the first order is not; where more than ten documents
+is not, and is enough for average precision and nDCG, for which the first order is not; where more than 25 documents
 of a topic are drawn, the third order is added. The variance is sum_d (1 - pi_d) e_d^2, where e_d is what the terms of
 the expansion that contain document d add up to, and the interval is that of Student's t with Satterthwaite's degrees of
 freedom. q is calibrated on the audited labels and cross-fitted: the chances of a document come from a
@@ -39,18 +39,18 @@ from adjudge.metrics.ranking import Measure
 LEAST = 0.002  # smallest chance of a label before calibration
 DOUBT = 0.05  # variance of a label that is certain to the judges: they may be wrong
 SPREAD_EVENLY = 0.1  # share of the sample that is drawn without regard to influence
-FOLDS = 5
+FOLDS = 10
 STEP = 0.02  # of the numerical derivative of influences, per largest correction
 FEWEST = 5  # audited documents with an influence, below which there is no interval
 FEWEST_FREEDOM = 2.0
 LEVEL = 0.95  # of each side: the interval has 90 %
 MOST_OWN_GOALS = 8  # runs up to which the values of each are scaled by their own total in the design
 MOST_OWN_RANKS = 8  # runs up to which each has a coefficient of its own in the calibration
-BASE_MEAN, BASE_SPREAD = 0.8, 0.4  # prior of the weight of the judges' log probability
-RANK_SPREAD, TOPIC_SPREAD, OFFSET_SPREAD = 0.5, 1.0, 1.0
+BASE_MEAN, BASE_SPREAD = 0.8, 0.8  # prior of the weight of the judges' log probability
+RANK_SPREAD, TOPIC_SPREAD, OFFSET_SPREAD = 0.3, 1.0, 1.0
 NEWTON_STEPS, CLOSE = 30, 1e-7
 SMALLEST = 1e-12
-MANY = 10  # audited documents of a topic above which the expansion goes to the third order
+MANY = 25  # audited documents of a topic above which the expansion goes to the third order
 AT_ONCE = 512  # runs or pairs that are estimated together
 ORDERS = np.array([1.0, 2.0, 3.0])
 FACTORS = 1 / np.array([1.0, 2.0, 6.0])  # of the orders of a Taylor expansion

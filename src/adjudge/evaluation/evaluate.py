@@ -10,9 +10,11 @@ The two add up. A draw is the mean of these topics under drawn labels, plus the 
 values in a bootstrap over topics (``metrics.score``). Intervals, and the chance that one system is better than
 another, are those of such draws. Topics are not resampled under drawn labels, because the spread between topics would
 then count the labels twice. What labels add to a single topic may still be in both parts, so intervals are rather too
-wide; they are too narrow if a model shrinks topics towards a mean learned from them. No interval accounts for this: a
-posterior that does not use the runs also shrinks their difference towards 0, the more the less certain the labels are.
-And no posterior can show an error that the judges share with a system; an audit can (``evaluation.certify``).
+wide; they are too narrow if a model shrinks topics towards a mean learned from them. Labels of a calibrated fit are
+drawn from judges and runs together, with an uncertain scale of the judges (``label_chances``). Those of other fits are
+drawn from a posterior that does not use the runs, which shrinks their difference towards 0, the more the less certain
+the labels are. No posterior can show an error that the judges share with a system; an audit can
+(``evaluation.certify``).
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Floats
+from adjudge.data.run_judges import judges_path, run_judges
 from adjudge.data.runs import System, frame_kind, read_runs
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.evaluation.deciding import Deciding, DecidingOrder, deciding_documents, kept_draws
+from adjudge.evaluation.label_chances import uses_runs
 from adjudge.evaluation.uncertain_labels import SAME, LabelledTopic, draw_labels, grades_for, stored_draws
 from adjudge.inference.result import Fit
-from adjudge.inference.save import read_fit
+from adjudge.inference.save import read_fit, saved_judgments
 from adjudge.metrics.leaderboard import (
     Place,
     best_chances,
@@ -54,6 +58,7 @@ ASSUMED = (
     "all of this is valid only if no system shares a bias with the judges, which no probability can show: an audit of "
     "a few expert labels can (--audit)"
 )
+HOLD_BACK = "train it on a fit without half of the judges (adjudge fit --without-judges), compare it by a fit of these"
 NO_PAIR = "deciding documents are not defined because there is only one run"
 
 
@@ -245,6 +250,9 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate runs of search systems by the posterior of a fit, and name the documents that would decide.
 
+    The posterior of a calibrated fit is combined with the ranks of the runs. If its judgments are saved beside it, as
+    ``adjudge fit --out`` does, the prevalence of labels is also estimated again where items have few judgments.
+
     Parameters
     ----------
     fit : Fit or path
@@ -289,13 +297,14 @@ def evaluate(
         if number < least:
             raise UsageError(f"{name} {number} is not {least} or more")
     named, systems = parse_measures(measures), read_runs(runs)
-    fit = read_fit(fit)
-    worth = grades_for(fit, level)
+    folder, fit = fit, read_fit(fit)
+    worth, judgments = grades_for(fit, level), saved_judgments(folder, fit)
     names = [system.name for system in systems]
     base = None if baseline is None else find_run(names, baseline, "baseline")
     if pair is not None:
         _check_pair(names, pair)
-    drawn = draw_labels(fit, systems, draws=draws, seed=seed, unjudged=unjudged, complete=complete)
+    how: dict[str, Any] = {"unjudged": unjudged, "complete": complete, "level": level, "judgments": judgments}
+    drawn = draw_labels(fit, systems, draws=draws, seed=seed, **how)
     single = pair is not None or len(names) == 2
     topics, by_topic, by_draw, barren = _measured(drawn, worth, named, level, single and budget > 0)
     between = _between(names, by_topic[:, 0].mean(axis=1), pair, base) if budget else []
@@ -313,6 +322,7 @@ def evaluate(
         tuple(deciding),  # type: ignore[arg-type]
         (
             ASSUMED,
+            *learned_notes(fit, runs, systems),
             *_draw_notes(fit, level, draws),
             *_system_notes(systems, topics, unjudged),
             *_barren_notes([topic.pool.topic for topic in topics], barren),
@@ -443,10 +453,34 @@ def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], kind: str)
     return frame({name: [row[name] for row in rows] for name in columns}, kind)
 
 
+def learned_notes(fit: Fit, runs: Mapping[str, Any] | Sequence[Any], systems: Sequence[System]) -> Iterator[str]:
+    """Yield notes on runs that have learned from the labels of judges who evaluate them here."""
+    names = fit.judge_names.cast(str).to_list()
+    judging = {name for name, judged in zip(names, fit.judged.tolist(), strict=True) if judged}
+    given = list(runs.values()) if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else [runs]
+    for system, run in zip(systems, given, strict=False):
+        both = judging.intersection(run_judges(run))
+        if both == judging:
+            remedy = HOLD_BACK
+        elif both:
+            remedy = f"compare it by a fit of other judges (adjudge fit --without-judges {judges_path(run)})"
+        if both:
+            yield (
+                f"{system.name} has learned from {len(both):,} of the {len(judging):,} judges who evaluate it here, "
+                f"and repeats their errors: {remedy}, or with an audit"
+            )
+
+
 def _draw_notes(fit: Fit, level: float, draws: int) -> Iterator[str]:
     """Yield notes on the draws of labels."""
     stored = stored_draws(fit, draws)
-    if stored is None:
+    if stored is None and uses_runs(fit) and fit.calibration is not None:
+        yield (
+            "labels are drawn from what judges and runs say together, and intervals include that judges as a whole may "
+            f"be too lenient or too strict (a share of 50% may be {0.5 - fit.calibration.margin:.0%} or "
+            f"{0.5 + fit.calibration.margin:.0%})"
+        )
+    elif stored is None:
         yield "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
     elif stored.size < draws:
         yield f"the fit stored {stored.size:,} draws, fewer than the {draws:,} asked for: all are used"

@@ -1,9 +1,11 @@
 """Labels drawn from the posterior of a fit.
 
 If a fit stored its truths (``adjudge fit --keep-truths``), labels are joint draws from the posterior, in which
-documents are correlated: if a judge is worse than thought, all their documents change. Otherwise every document's truth
-is drawn from its own posterior. A document that nobody judged has grade 0, as in trec_eval, or with ``prevalence`` a
-label drawn by its expected share among the topic's judged documents.
+documents are correlated: if a judge is worse than thought, all their documents change. Those of a calibrated fit, as
+``adjudge fit`` makes it by default, are drawn from what judges and runs say together, with a judges' scale that is
+uncertain (``label_chances``). Otherwise every document's truth is drawn from its own posterior. A document that nobody
+judged has grade 0, as in trec_eval, or with ``prevalence`` a label drawn by its expected share among the topic's judged
+documents.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
+from adjudge.data.judgments import Judgments
 from adjudge.data.runs import System
 from adjudge.data.trec import document_of
 from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.evaluation.label_chances import POINTS, label_chances, label_prevalence, uses_runs
 from adjudge.inference.result import Fit
-from adjudge.metrics.ranking import Pool, check_level, pool_documents
+from adjudge.metrics.ranking import LEVEL, Pool, check_level, pool_documents
 
 UNJUDGED = ("zero", "prevalence")
 SAME = 1e-12  # differences below this are rounding
@@ -56,13 +60,36 @@ def grades_for(fit: Fit, level: float) -> Floats:
 
 
 def draw_labels(
-    fit: Fit, systems: Sequence[System], *, draws: int, seed: int, unjudged: str = "zero", complete: bool = False
+    fit: Fit,
+    systems: Sequence[System],
+    *,
+    draws: int,
+    seed: int,
+    unjudged: str = "zero",
+    complete: bool = False,
+    level: float = LEVEL,
+    judgments: Judgments | None = None,
 ) -> Iterator[LabelledTopic]:
-    """Yield every topic of the fit that a run has, or with ``complete`` every topic of the fit, with drawn labels."""
+    """Yield every topic of the fit that a run has, or with ``complete`` every topic of the fit, with drawn labels.
+
+    With the ``judgments`` that the fit was made from, the prevalence of labels may be estimated again.
+    """
     check_unjudged(unjudged)
     chosen, rng = stored_draws(fit, draws), np.random.default_rng(seed)
-    for pool, item in pools(fit, systems, complete):
-        yield _draw_topic(fit, pool, item, unjudged, chosen, draws, rng)
+    pooled = list(pools(fit, systems, complete))
+    if chosen is not None or not uses_runs(fit):
+        for pool, item in pooled:
+            judged = draw_codes(fit.posterior[item], draws, rng) if chosen is None else _stored_codes(fit, item, chosen)
+            yield _labelled(pool, judged, fit.posterior[item], unjudged, rng)
+        return
+    points = min(POINTS, draws)
+    chances = label_chances(fit, pooled, grades_for(fit, level), level, label_prevalence(fit, judgments), points, rng)
+    sizes = np.diff(np.linspace(0, draws, points + 1).round().astype(np.int64)).tolist()  # draws at each point
+    edges = np.cumsum([0, *(item.size for _, item in pooled)]).tolist()
+    for (pool, _), first, last in zip(pooled, edges, edges[1:], strict=False):
+        part = slice(first, last)
+        drawn = [draw_codes(chances.at(point, part), size, rng) for point, size in enumerate(sizes)]
+        yield _labelled(pool, np.concatenate(drawn, axis=1), chances.mean(part), unjudged, rng)
 
 
 def check_unjudged(unjudged: str) -> None:
@@ -85,19 +112,15 @@ def pools(fit: Fit, systems: Sequence[System], complete: bool) -> Iterator[tuple
             yield _pool(topic, [items[i] for i in item], systems), item
 
 
-def _draw_topic(
-    fit: Fit, pool: Pool, item: Codes, unjudged: str, chosen: Codes | None, draws: int, rng: np.random.Generator
-) -> LabelledTopic:
-    """Return a topic's documents, of which the first are these items of the fit, with drawn labels."""
-    posterior = fit.posterior[item]
-    strange = len(pool.documents) - item.size
-    common = np.tile(posterior.mean(axis=0), (strange, 1))  # of documents that nobody judged
-    judged = draw_codes(posterior, draws, rng) if chosen is None else _stored_codes(fit, item, chosen)
+def _labelled(pool: Pool, judged: Codes, chance: Floats, unjudged: str, rng: np.random.Generator) -> LabelledTopic:
+    """Return a topic's documents with drawn labels, from those of the judged ones (D', S) and their chances (D', K)."""
+    strange = len(pool.documents) - len(judged)
+    common = np.tile(chance.mean(axis=0), (strange, 1))  # of documents that nobody judged
     if unjudged == "prevalence":
         rest = draw_codes(common, judged.shape[1], rng)
     else:
-        rest = np.full((strange, judged.shape[1]), posterior.shape[1], np.uint16)
-    return LabelledTopic(pool, np.concatenate([judged, rest]), np.concatenate([posterior, common]))
+        rest = np.full((strange, judged.shape[1]), chance.shape[1], np.uint16)
+    return LabelledTopic(pool, np.concatenate([judged, rest]), np.concatenate([chance, common]))
 
 
 def draw_codes(chance: Floats, draws: int, rng: np.random.Generator) -> Codes:

@@ -340,10 +340,16 @@ def read_fitted(fit: Fit | str | PathLike[str], judgments: Any = None) -> tuple[
     record = read_fit(fit)
     if isinstance(judgments, Judgments):
         return record, judgments
-    if judgments is None and not isinstance(fit, Fit) and (Path(fit) / JUDGMENTS).is_file():
-        judgments = str(Path(fit) / JUDGMENTS)
     if judgments is not None:
         return record, read(judgments, labels=record.scale)
-    if record.judgments is None:
+    saved = saved_judgments(fit, record)
+    if saved is None:
         raise UsageError("the fit does not hold the judgments that it was made from: pass them as judgments")
-    return record, record.judgments
+    return record, saved
+
+
+def saved_judgments(fit: Fit | str | PathLike[str], record: Fit) -> Judgments | None:
+    """Return the judgments in the folder of a fit, or those that the fit itself keeps; None if there are none."""
+    if not isinstance(fit, Fit) and (Path(fit) / JUDGMENTS).is_file():
+        return read(str(Path(fit) / JUDGMENTS), labels=record.scale)
+    return record.judgments

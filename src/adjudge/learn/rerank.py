@@ -16,10 +16,11 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Flags, Floats
+from adjudge.data.run_judges import judges_text
 from adjudge.data.runs import System, read_run, run_text
 from adjudge.data.show import html_view
 from adjudge.data.simulate import simulate
-from adjudge.data.write import table_text
+from adjudge.data.write import table_text, write_file
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, UsageError, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit, read_fitted
@@ -63,6 +64,7 @@ TOPICS, DOCUMENTS, JUDGES = 30, 12, 15  # of the example files
 EXAMPLE_FEATURES = {"bm25": 1.0, "overlap": 0.8, "match": 0.6, "length": 0.0}  # how much each depends on the truth
 LEARN = ("pairs", "margin", "label")  # ways to learn from a fit that are candidates
 RANKERS = ("svm", "lambdamart")
+JUDGES_FILE = "judges.csv"  # the judges that a saved ranker has learned from, in its folder
 
 
 class NotBetter(AdjudgeError):  # noqa: N818
@@ -82,6 +84,7 @@ class Trained(NamedTuple):
     choice: Choice | None = None  # None if nothing was chosen
     comparison: Comparison | None = None  # with the first stage; None without one, or without measures
     joint: Joint | None = None  # the probabilities of the training set after Raykar's loop
+    judges: tuple[str, ...] = ()  # of the fit that it was trained on
 
     def __repr__(self) -> str:
         means = ", ".join(f"{measure} {mean:.3f}" for measure, mean in self.measures.items()) or self.unmeasured
@@ -113,6 +116,8 @@ class Trained(NamedTuple):
                 f"{gain.ranker:.3f} against {gain.first:.3f}): save it anyway with force (--force)"
             )
         self.ranker.save(folder)
+        if self.judges:
+            write_file(judges_text(self.judges), os.path.join(folder, JUDGES_FILE))
 
 
 def train(
@@ -187,8 +192,12 @@ def train(
         raise UsageError(f"{'joint' if joint else f'learn {quote(learn)}'} needs a fit to learn from")
     check_ranker(ranker)
     table = _features(features)
+    judges: tuple[str, ...] = ()
     if fit is not None:
-        lessons = _lessons_of_fit(table, read_fit(fit), learn, joint)
+        record = read_fit(fit)
+        lessons = _lessons_of_fit(table, record, learn, joint)
+        names = record.judge_names.cast(str).to_list()
+        judges = tuple(name for name, judged in zip(names, record.judged.tolist(), strict=True) if judged)
     elif weights is not None:
         weighted = from_weights(table, weights)
         lessons = Lessons({"weights": weighted, "label": weighted._replace(weight=None)}, relevant(weighted))
@@ -196,7 +205,8 @@ def train(
         graded = from_grades(table, grades)
         lessons = Lessons({"grades": graded}, relevant(graded))
     stage = read_first_stage(first, table)
-    return train_ranker(table, lessons, ranker, joint=joint, first=stage, folds=folds, seed=seed, progress=progress)
+    trained = train_ranker(table, lessons, ranker, joint=joint, first=stage, folds=folds, seed=seed, progress=progress)
+    return trained._replace(judges=judges)
 
 
 def apply(ranker: Any, features: Any, name: str | None = None) -> System:
