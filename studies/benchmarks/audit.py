@@ -3,19 +3,20 @@
 Collections have judgments of people or machines and expert labels of all documents that are used. Four runs are made
 for each repetition: the expert label plus noise that all runs share in part, and noise of their own. If a bias is
 shared, every second run also likes what the judges like wrongly. Experts label an audit of m documents. An interval
-"covers" if it contains the value that all expert labels give; a pair is decided if its interval does not contain 0.
-"judges" draws labels from the probabilities of the fit alone, "judges and runs" is `adjudge evaluate` without an audit,
-"refitted" draws labels from a fit with the audited labels as gold, "audit" is `adjudge evaluate --audit`, "without
-judges" the same with the ranks of runs alone, and "random" draws documents with equal probability and has no judges.
-Half-widths are means over MAP, nDCG@10 and P@10. The coverage of "judges", "judges and runs" and "audit" is from 30
-repetitions, that of "without judges" and "random" from 6, and that of "refitted" from 2.
+"covers" if it contains the value that all expert labels give; a pair is decided if its difference is beyond chance with
+Holm's correction for the six pairs of a measure (p at most .1), as `adjudge evaluate` decides it. "judges" draws labels
+from the probabilities of the fit alone, "judges and runs" is `adjudge evaluate` without an audit, "refitted" draws
+labels from a fit with the audited labels as gold, "audit" is `adjudge evaluate --audit`, "without judges" the same with
+the ranks of runs alone, and "random" draws documents with equal probability and has no judges. Half-widths are means
+over MAP, nDCG@10 and P@10. The coverage of "judges", "judges and runs" and "audit" is from 30 repetitions, that of
+"without judges" and "random" from 6, and that of "refitted" from 2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import pairwise
+from itertools import combinations, pairwise
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import minimize
 from scipy.special import expit, logit
+from scipy.stats import norm
 
 import adjudge
 from adjudge.arrays import Codes, Floats
@@ -39,6 +41,7 @@ from adjudge.evaluation.label_chances import POINTS, label_chances, label_preval
 from adjudge.evaluation.uncertain_labels import draw_codes
 from adjudge.inference.result import Fit
 from adjudge.metrics.ranking import Measure, Pool, parse_measures, values
+from adjudge.metrics.significance import holm
 from studies.benchmarks.claim import DATA, Claim, say
 
 MEASURES = parse_measures("MAP,nDCG@10,P@10")
@@ -393,11 +396,13 @@ def _intervals(
             each = of(a, m)
             covers = abs(each.value - exact[a, m]) <= each.half
             yield Found(method, measure.name, size, True, covers, each.half, False, False)
-            for b in range(a + 1, R):
-                each, difference = of(a, m, b), exact[a, m] - exact[b, m]
-                covers, decided = abs(each.value - difference) <= each.half, bool(abs(each.value) > each.half)
-                wrong = decided and np.sign(each.value) != np.sign(difference)
-                yield Found(method, measure.name, size, False, covers, each.half, decided, wrong)
+        pairs = [(of(a, m, b), exact[a, m] - exact[b, m]) for a, b in combinations(range(R), 2)]
+        ratio = np.array([abs(each.value) / each.half if each.half > 0 else np.inf for each, _ in pairs])
+        adjusted = holm(2 * norm.sf(ratio * norm.isf(0.05)))  # 0.1 where an end of the interval is 0
+        for (each, difference), p in zip(pairs, adjusted, strict=True):
+            covers, decided = abs(each.value - difference) <= each.half, bool(p <= 0.1)
+            wrong = decided and np.sign(each.value) != np.sign(difference)
+            yield Found(method, measure.name, size, False, covers, each.half, decided, wrong)
 
 
 HEAD = (

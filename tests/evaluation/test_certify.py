@@ -105,7 +105,7 @@ def test_a_second_round_draws_other_documents(fit, runs, truth):
 
 
 def test_a_pair_is_decided_or_says_how_many_labels_are_needed(fit, runs, truth, search):
-    """An interval with 0 leaves it open; otherwise the better run is named."""
+    """Of two runs, an interval with 0 leaves it open; otherwise the better run is named."""
     few, many = (certify(fit, runs, labelled(audit(fit, runs, size), truth), "MAP") for size in (25, 110))
     exact = dict(adjudge.score(runs, search / "truth.qrels", "MAP").table.select("run", "value").iter_rows())
     assert many.pairs[0].better == max(exact, key=exact.get)
@@ -262,8 +262,9 @@ def test_a_leaderboard_of_audited_runs_says_what_pairs_say(fit, three, truth):
     assert (board[0].run, board[0].ranks, board[0].groups, board[0].best) == ("ideal", "1", "1", None)
     assert [place.first_group > 1 for place in board] == [False, True, True]
     assert len(result.leaderboard_table) == 6
-    for pair in pairs:  # without correction, p says what the interval says
-        assert (pair.better is not None) or pair.adjusted > 0.1
+    for pair in pairs:  # with correction, a pair is decided only if its interval does not hold 0
+        assert pair.better is None or not pair.low <= 0 <= pair.high
+        assert pair.better is not None or pair.needed > result.labels
 
 
 def test_p_values_are_those_of_a_t_test(fit, runs, truth):
@@ -271,7 +272,7 @@ def test_p_values_are_those_of_a_t_test(fit, runs, truth):
     for seed in range(6):
         result = certify(fit, runs, labelled(audit(fit, runs, 60, seed=seed), truth))
         for pair in result.pairs:
-            assert (pair.adjusted < 0.1) == (pair.better is not None)
+            assert (pair.adjusted <= 0.1) == (pair.better is not None) == (not pair.low <= 0 <= pair.high)
 
 
 def test_a_complete_audit_leaves_no_doubt_in_the_order(fit, three, truth):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from adjudge.arrays import Floats
@@ -83,14 +84,14 @@ class CertifiedPair(NamedTuple):
     high: float | None
     topics_low: float | None
     topics_high: float | None
-    better: str | None  # the run that is better on these topics, None if the interval contains 0
-    needed: int | None  # labels that would probably decide, if the interval contains 0
+    better: str | None  # the run that is better on these topics, None if that is not decided
+    needed: int | None  # labels that would probably decide, if it is not decided
     adjusted: float  # p of the difference on these topics, with Holm's correction for all pairs of the measure
 
     @property
     def decided(self) -> bool:
         """Whether the runs differ beyond doubt, with all others of the measure."""
-        return self.adjusted <= 1 - TOGETHER and abs(self.difference) > SAME
+        return self.better is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +293,7 @@ def certify(
         adjusted = holm(paired_p(value, errors[:, m], certain)[compared[:, 0], compared[:, 1]]).tolist()
         apart = estimate_all(samples, m, compared[:, 0], compared[:, 1])
         for (a, b), each, p in zip(compared.tolist(), apart, adjusted, strict=True):
-            pairs.append(_pair(measure.name, names[a], names[b], each, labels, p))
+            pairs.append(_pair(measure.name, names[a], names[b], each, labels, p, len(compared)))
     return Certificate(
         tuple(names),
         tuple(measure.name for measure in collection.measures),
@@ -473,14 +474,17 @@ def _score(run: str, measure: str, estimated: Estimate, alone: Estimate, labels:
     return CertifiedScore(run, measure, estimated.value, *ends, estimated.judges, estimated.correction, saved)
 
 
-def _pair(measure: str, first: str, second: str, estimated: Estimate, labels: int, adjusted: float) -> CertifiedPair:
-    """Return the difference of two runs, and whether it is decided."""
+def _pair(
+    measure: str, first: str, second: str, estimated: Estimate, labels: int, adjusted: float, pairs: int
+) -> CertifiedPair:
+    """Return the difference of two runs, and whether it is decided beside all pairs of the measure."""
     ends = (*_ends(estimated.value, estimated.half, -1.0), *_ends(estimated.value, estimated.population, -1.0))
-    decided = abs(estimated.value) > estimated.half  # false if there is no interval
+    decided = adjusted <= 1 - TOGETHER and abs(estimated.value) > SAME
     better = (first if estimated.value > 0 else second) if decided else None
     needed = None
     if not decided and abs(estimated.value) > SAME and np.isfinite(estimated.half):
-        needed = int(np.ceil(labels * (estimated.half / abs(estimated.value)) ** 2))
+        wider = normal.isf((1 - TOGETHER) / 2 / pairs) / normal.isf((1 - TOGETHER) / 2)
+        needed = max(labels + 1, int(np.ceil(labels * (wider * estimated.half / abs(estimated.value)) ** 2)))
     return CertifiedPair(measure, first, second, estimated.value, *ends, better, needed, adjusted)
 
 
