@@ -199,6 +199,21 @@ def test_shares_are_never_above_one():
     assert adjudge.fit(crowd.judgments, "subtypes").posterior.max() <= 1
 
 
+def test_a_small_crowd_is_not_called_one_with_few_judges():
+    """20 items with 4 judges each are too few items, and each of them has two judges: the words say both."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 20)
+    label = np.where(rng.random((20, 4)) < 0.8, truth[:, None], 1 - truth[:, None])
+    judgments = table(label, np.tile(np.arange(4), (20, 1)))
+    calibration = adjudge.fit(judgments, "dawid-skene", calibrate="judgments").calibration
+    assert calibration is not None
+    assert calibration.shared == 20
+    assert calibration.words.startswith(
+        "probabilities were softened: 20 items have judgments of two judges or more, and 30 such items are needed to "
+        "detect correlated errors. "
+    )
+
+
 def test_words_say_what_was_done():
     """For people."""
     assert "the model's own" in Calibration("judgments", 0.3).words
@@ -213,7 +228,10 @@ def test_words_say_what_was_done():
     both = Calibration("judgments", 12.0, 0.6, simulated=0.3).words
     assert "(z 12.0), and on simulated crowds like this one the model is" in both
     assert "60%" in both
-    assert "softened: fewer than 30 items have two judges" in Calibration("judgments", 0.0, 0.5, shared=2).words
+    needed = "judgments of two judges or more, and 30 such items are needed to detect correlated errors."
+    assert f"softened: 2 items have {needed}" in Calibration("judgments", 0.0, 0.5, shared=2).words
+    assert f"softened: 1 item has {needed}" in Calibration("judgments", 0.0, 0.5, shared=1).words
+    assert f"softened: no item has {needed}" in Calibration("judgments", 0.0, 0.5, shared=0).words
     assert (
         "few judgments each, so that correlated errors cannot be detected" in Calibration("judgments", -9.0, 0.5).words
     )
