@@ -190,12 +190,17 @@ def _labelled(
     labelled = filtered(source, pl.Series(with_label), rows)
     remaining = _code_columns(labelled, coded)
     _refuse_empty_names(labelled, roles, remaining)
-    lost = [len(columns[role].names) - len(remaining[role].names) for role in ("item", "judge")]
+    lost = [_number_of_names(columns[role]) - len(remaining[role].names) for role in ("item", "judge")]
     count = np.bincount(label.code, minlength=len(label.names))
     note = left_out_note(label.names, values, count, *lost)
     warnings.warn(f"{source.name}: {note}", AdjudgeWarning, stacklevel=4)
     abstained = np.bincount(judge.code[values.abstention[label.code]], minlength=len(judge.names)) if abstains else None
     return labelled, remaining, _LeftOut(int(count[values.missing].sum()), judge.names, abstained)
+
+
+def _number_of_names(coded: Coded) -> int:
+    """Return the number of names that are not empty."""
+    return len(coded.names) - int(_is_empty(coded.names).sum())
 
 
 def filtered(source: Source, keep: pl.Series, rows: Codes) -> Source:
@@ -346,7 +351,7 @@ def _code_column(source: Source, role: str, column: str) -> Coded:
         names = _plain(coded.names)
     except pl.exceptions.PolarsError as error:
         raise source.wrong(f"column {quote(column)} holds {series.dtype} values that are not text") from error
-    return _rename(coded, names.str.strip_chars() if source.text else names)
+    return _rename(coded, names.str.strip_chars() if source.text and names.dtype == pl.String else names)
 
 
 def code_names(series: pl.Series) -> Coded:
@@ -410,14 +415,20 @@ def _refuse_nested(source: Source, role: str, column: str, series: pl.Series) ->
 
 def _refuse_empty(source: Source, role: str, column: str, coded: Coded) -> None:
     """Refuse a missing or empty name."""
-    missing = coded.names.is_null()
-    if coded.names.dtype == pl.String:
-        missing |= (coded.names == "").fill_null(True)
-    elif coded.names.dtype.is_float():
-        missing |= coded.names.is_nan().fill_null(True)
+    missing = _is_empty(coded.names)
     if missing.any():
         position = int(coded.first[missing.to_numpy()].min())
         raise source.wrong(f"the {role} (column {quote(column)}) is empty", position)
+
+
+def _is_empty(names: pl.Series) -> pl.Series:
+    """Return which names are null, empty or NaN."""
+    empty = names.is_null()
+    if names.dtype == pl.String:
+        empty |= (names == "").fill_null(True)
+    elif names.dtype.is_float():
+        empty |= names.is_nan().fill_null(True)
+    return empty
 
 
 def _places(scale: Scale, names: Sequence[Label], keep_case: bool) -> tuple[list[int | None], list[tuple[Label, int]]]:

@@ -1,9 +1,9 @@
 """The shapes of tables of judgments: what annotation tools and crowdsourcing platforms export, and wide tables.
 
 A table of judgments has one judgment per row, with the columns item, judge and label. Many files have another shape:
-one column per judge, one record per item with a list of annotations, or one column per question. ``EXPORTS`` has an entry
-for each: how it is recognised, by its columns, and how it becomes a table of judgments. A note says how it was read. If
-there are several questions, the user is asked to choose one with --label.
+one column per judge, one record per item with a list of annotations, or one column per question. ``EXPORTS`` has an
+entry for each: how it is recognised, by its columns, and how it becomes a table of judgments. If there are several
+questions, the user is asked to choose one with --label.
 """
 
 from __future__ import annotations
@@ -614,8 +614,8 @@ def _wide(source: Source, named: Mapping[str, str | None]) -> Answers:
     if not judges.labels:
         raise source.wrong(f"no column of labels is left (columns: {quoted(source.columns)})")
     is_array = source.shape == "array"
-    read_as = f"{len(judges.labels):,} columns are read as judges ({quoted(judges.labels, most=4)})"
-    note = f"a row is read as an item and each of {read_as}{judges.note}"
+    columns = f"{_columns(judges.labels)} as judges ({quoted(judges.labels, most=4)})"
+    note = f"every row is read as an item, and {columns}{judges.note}"
     names = {name: int(name) if is_array else name for name in judges.labels}
     return _unpivoted(source, item, names, used={"judge": "names of columns"}, notes=[] if is_array else [note])
 
@@ -626,16 +626,21 @@ def _transposed(source: Source, named: Mapping[str, str | None]) -> Answers:
     return _transposed_by(source, judge, [name for name in source.columns if name != judge])
 
 
-def _transposed_by(source: Source, judge: str, columns: Sequence[str]) -> Answers:
+def _transposed_by(source: Source, judge: str, candidates: Sequence[str]) -> Answers:
     """Return a table with one row per judge as answers."""
-    items = _label_columns(source, columns)
+    items = _label_columns(source, candidates)
     if not items.labels:
         raise source.wrong(f"no column of labels is left (columns: {quoted(source.columns)})")
-    read_as = f"{len(items.labels):,} columns are read as items ({quoted(items.labels, most=4)})"
-    note = f"a row is read as a judge and each of {read_as}{items.note}"
+    columns = f"{_columns(items.labels)} as items ({quoted(items.labels, most=4)})"
+    note = f"every row is read as a judge, and {columns}{items.note}"
     answers = _unpivoted(source, judge, {name: name for name in items.labels}, used={}, notes=[note])
     swapped = answers.table.rename({"item": "judge", "judge": "item"})
     return Answers(swapped, {"item": "names of columns", "judge": judge}, answers.notes)
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Return how many columns there are, in words."""
+    return f"{len(names):,} column{'s' if len(names) > 1 else ''}"
 
 
 class _LabelColumns(NamedTuple):

@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ import polars as pl
 from adjudge.data import files, trec
 from adjudge.data.columns import match_columns
 from adjudge.data.files import PARQUET, Content, FilePath, display_name, read_bytes, read_content
+from adjudge.data.scale import INVISIBLE
 from adjudge.data.source import Source, from_frame, from_lines, from_object
 from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, Problems, UsageError, quote, quoted
 
@@ -51,6 +53,7 @@ SUFFIXES = {
 STRAY_QUOTE = "there is a quotation mark inside a value"
 OPEN_QUOTE = "a quotation mark is opened and not closed"
 QUOTE_HINT = "put the whole value in quotation marks, and double those inside it"
+MARKDOWN_RULE = rb"(?<=\n)[ \t]*\|?[ \t]*:?-{2,}:?[ \t|:-]*\r?\n"  # the line below the header of a table in Markdown
 NESTED = "holds a list or record in some rows and not in others"
 BINARY_FORMATS = ("parquet", "arrow", "excel")
 NOT_AN_OBJECT = "is JSON but not an object with named values; give one object per line"
@@ -296,7 +299,13 @@ def _separated_source(content: Content, separator: str | None = None) -> Source:
     data, name = content.data, content.name
     data = data if b"\n" in data else data.replace(b"\r", b"\n")
     table = data.lstrip(b"\r\n")
-    separator = separator or separator_of(io.BytesIO(table).readline().decode(errors="replace"))
+    if table[:4].lower() == b"sep=":  # how Excel is told the separator
+        separator, table = table[4:5].decode(errors="replace"), table[table.find(b"\n") + 1 :]
+    first = io.BytesIO(table).readline().decode(errors="replace")
+    if separator is None or separator not in first:
+        separator = separator_of(first)
+    if separator == "|":
+        table = re.sub(MARKDOWN_RULE, b"\n", table, count=1)
     try:
         header = next(csv.reader(io.TextIOWrapper(io.BytesIO(table), "utf8", newline=""), delimiter=separator))
         frame = pl.read_csv(table, separator=separator, infer_schema=False)
@@ -307,13 +316,18 @@ def _separated_source(content: Content, separator: str | None = None) -> Source:
     if twice is not None:
         raise InputError(twice, name, above + 1)
     if len(header) == frame.width:  # polars does not undouble quotation marks in names
-        frame.columns = [column.strip() or old for column, old in zip(header, frame.columns, strict=True)]
+        frame.columns = [_visible(column) or old for column, old in zip(header, frame.columns, strict=True)]
     return from_lines(name, frame, above + 2)
+
+
+def _visible(name: str) -> str:
+    """Return the name of a column without blanks around it and without invisible characters."""
+    return name.translate(INVISIBLE).strip()
 
 
 def _repeated_name(header: Sequence[str]) -> str | None:
     """Return the problem that two columns have one name, None if they do not."""
-    names = Counter(map(str.strip, header))
+    names = Counter(map(_visible, header))
     twice = next((name for name, count in names.items() if name and count > 1), None)
     return None if twice is None else f"two columns are called {quote(twice)}: rename one"
 
@@ -437,7 +451,10 @@ def _document_source(content: Content) -> Source:
         value = [value]
     if not isinstance(value, dict | list):
         raise InputError("is JSON but not a table: give a list of objects, or one object per line", name)
-    return replace(from_object(value, name), row=lambda position: position + 1)
+    try:
+        return replace(from_object(value, name), row=lambda position: position + 1)
+    except InputError as error:
+        raise InputError(error.problem, name, None if error.row is None else error.row + 1) from error
 
 
 def _first_json_problem(content: Content, only: str | None = None) -> InputError | None:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Flags
-from adjudge.data.scale import Label, number_of
+from adjudge.data.scale import INVISIBLE, Label, number_of
 from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
 
 # What pandas and R write for a missing value; "none" and "na" in lower case are usually labels.
@@ -25,6 +25,7 @@ MISSING = (
     *("NaN", "nan", "-nan", "-NaN", "None", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "null", "NULL", "Null", "NaT"),
     *("#VALUE!", "#REF!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"),  # errors of a spreadsheet
 )
+OFTEN_LABELS = ("None", "NA", "N/A", "n/a")  # of MISSING, those that may be a label, such as None, Mild, Severe
 MAYBE_MISSING = ("none", "na", "n.a.", "nil", "missing", "blank", "empty", "undefined", "-", "--", "?", ".")
 ABSTENTIONS = (
     *("unsure", "not sure", "i am not sure", "i'm not sure", "uncertain", "undecided", "skip", "skipped", "pass"),
@@ -42,7 +43,6 @@ ABSTENTIONS = (
     ),
 )
 BOOLEANS: tuple[tuple[str, str], ...] = (("true", "false"), ("yes", "no"), ("1", "0"), ("t", "f"), ("y", "n"))
-INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
 CONFIDENCES = ("confidence", "certainty", "label_confidence", "judge_confidence")  # names of columns
 SCORES = 20  # more different numbers than this look like scores
 SCORE_MODELS = ("gaussian", "average", "ordinal")  # models that read labels as numbers
@@ -129,10 +129,11 @@ def left_out_note(names: pl.Series, values: LabelValues, count: Codes, items: in
             f"{int(count[values.abstention].sum()):,} of {total:,} judgments are abstentions ({quoted(texts)})"
         )
     note = f"{' and '.join(parts)}; they are left out"
+    words = [str(name) for name in names.filter(pl.Series(values.missing)).to_list() if name in OFTEN_LABELS]
     if items or judges:
         lost = [f"{n:,} {what}{'s' if n > 1 else ''}" for n, what in ((items, "item"), (judges, "judge")) if n]
         note += f", and {' and '.join(lost)} without any other judgment"
-    return note
+    return f"{note}; if {quote(words[0])} is a label, give all labels with --labels" if words else note
 
 
 def spellings(names: Sequence[Label], keep_case: bool = False) -> Spellings:
@@ -195,12 +196,11 @@ def odd_labels(labels: Sequence[Label], is_ordinal: bool = False) -> list[str]:
             looks, it = ("label", "looks like an abstention"), "it"
         advice = f"--abstain {_as_option(','.join(unsure))} leaves {it} out of the labels, and counts {it} by judge"
         notes.append(f"{looks[0]} {quoted(unsure)} {looks[1]}: {advice}")
-    blank = [texts[word] for word in texts if word in MAYBE_MISSING]
+    blank = [texts[word] for word in texts if word in MAYBE_MISSING or texts[word] in MISSING]
     if blank:
-        is_label = "is a label" if len(blank) == 1 else "are labels"
-        notes.append(
-            f"{quoted(blank)} {is_label} here; to leave out these judgments, give --missing {_as_option(','.join(blank))}"
-        )
+        is_label = "is read as a label" if len(blank) == 1 else "are read as labels"
+        advice = f"--missing {_as_option(','.join(blank))} leaves out these judgments"
+        notes.append(f"{quoted(blank)} {is_label}; {advice}")
     numbers = [number for label in labels if (number := number_of(label)) is not None]
     if len(numbers) > SCORES and len(numbers) == len(labels) and not is_ordinal:
         notes.append(
