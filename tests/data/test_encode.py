@@ -185,7 +185,7 @@ def test_an_empty_name_is_refused(role: str, empty: str | None) -> None:
 
 @pytest.mark.parametrize("label", [[1.0, 0.0, float("nan")], ["1", "0", None], ["1", "0", ""], ["1", "0", "NaN"]])
 def test_a_missing_label_is_no_judgment(label: list[Any]) -> None:
-    """NaN, null and an empty text are no labels: these judgments are left out with a note, and rows keep their place."""
+    """NaN, null and an empty text are no labels: such judgments are left out with a note."""
     with pytest.warns(AdjudgeWarning, match="they are left out, and 1 judge without any other judgment$"):
         judgments = encoded(label=label)
     assert [str(value) for value in judgments.scale.labels] == ["0", "1"]

@@ -701,7 +701,7 @@ def test_potato_in_folders_of_users(tmp_path: Path) -> None:
     row = {
         "id": "i1",
         "displayed_text": "t",
-        "label_annotations": {"mood": {"calm": True, "glad": "true", "sad": False}},
+        "label_annotations": {"mood": {"glad": "true", "sad": False}},
     }
     path = written(folder / "annotated_instances.jsonl", lines([row]))
     with pytest.warns(AdjudgeWarning, match="the judge is 'ann', the name of the folder"):

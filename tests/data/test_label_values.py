@@ -170,6 +170,6 @@ def test_abstentions_on_cards(tmp_path: Any) -> None:
     adjudge.save(fit, tmp_path / "fit", judgments)
     assert [card.abstentions for card in cards_of(tmp_path / "fit")] == [0, 1, 2]
     without = read({"q1": {"ann": "yes", "bob": "no"}})
-    card = cards_of(adjudge.fit(without, "vote"), without).of("ann")
+    card = cards_of(adjudge.fit(without, "majority"), without).of("ann")
     assert (card.abstentions, card.abstention_rate) == (None, None)
     assert card.reasons["abstentions"] == "not defined because no label was declared an abstention (--abstain)"
