@@ -67,8 +67,8 @@ def test_what_is_left_out_and_merged_is_shown(run, tmp_path):
     answer = run("read", "votes.csv", "--abstain", "skip")
     assert answer.code == 0
     assert answer.err.splitlines() == [
-        "adjudge: warning: votes.csv: 2 of 6 judgments have no label (empty, 'NaN') and 1 of 6 judgments are abstentions "
-        "('skip'); they are left out",
+        "adjudge: warning: votes.csv: 2 of 6 judgments have no label (empty, 'NaN') and 1 of 6 judgments are "
+        "abstentions ('skip'); they are left out",
         "adjudge: warning: votes.csv: 'Yes', 'yes' are read as one label, 'Yes' (--keep-case keeps labels in different "
         "case apart)",
     ]

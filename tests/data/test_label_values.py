@@ -120,10 +120,9 @@ def test_a_column_of_confidences() -> None:
     assert confidence_note(columns, {"weight": "Confidence"}) == confidence_note(columns[:3], {}) == ""
 
 
-def read_abstentions(data: Any) -> Any:
-    """Return judgments whose abstentions are declared; the note about them is expected."""
-    with pytest.warns(AdjudgeWarning, match="judgments are abstentions"):
-        return read(data, abstain=["unsure", "skip"])
+def read_abstentions(data: Any) -> Judgments:
+    """Return judgments whose abstentions are declared, which needs no note."""
+    return read(data, abstain=["unsure", "skip"])
 
 
 def by_judge(judgments: Judgments) -> dict[str, int]:
@@ -144,6 +143,8 @@ def test_abstentions_are_counted_by_judge() -> None:
     assert describe(judgments)["abstentions"] == "3 (33.3% of the judgments and abstentions)"
     assert by_judge(read(judgment_table(judgments))) == by_judge(judgments)
     new = read_abstentions({"q4": {"cat": "skip", "dan": "yes"}, "q5": {"cat": "no"}})
+    with pytest.warns(AdjudgeWarning, match="they are left out, and 1 item and 1 judge without any other judgment"):
+        assert by_judge(read_abstentions({"q4": {"cat": "skip"}, "q5": {"dan": "no"}})) == {"dan": 0}
     index = NameIndex(judgments.items, judgments.judges, None, None)
     both = append(judgments, match_names(index, new))
     assert both.abstained is not None

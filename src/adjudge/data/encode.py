@@ -192,8 +192,9 @@ def _labelled(
     _refuse_empty_names(labelled, roles, remaining)
     lost = [_number_of_names(columns[role]) - len(remaining[role].names) for role in ("item", "judge")]
     count = np.bincount(label.code, minlength=len(label.names))
-    note = left_out_note(label.names, values, count, *lost)
-    warnings.warn(f"{source.name}: {note}", AdjudgeWarning, stacklevel=4)
+    if values.missing.any() or any(lost):  # abstentions that the user declared need no note
+        note = left_out_note(label.names, values, count, *lost)
+        warnings.warn(f"{source.name}: {note}", AdjudgeWarning, stacklevel=4)
     abstained = np.bincount(judge.code[values.abstention[label.code]], minlength=len(judge.names)) if abstains else None
     return labelled, remaining, _LeftOut(int(count[values.missing].sum()), judge.names, abstained)
 
