@@ -624,7 +624,7 @@ def test_several_questions_are_asked_for(tmp_path: Path) -> None:
     rows = [{**row, "Answer.comment": "fine"} for row in mturk("WorkerId")]
     path = written(tmp_path / "batch.csv", table(rows))
     assert refusal(path) == (
-        f"{path}: is a file of Mechanical Turk (batch CSV) with several questions ('Answer.mood', 'Answer.comment'): "
+        f"{path}: is recognised as Mechanical Turk (batch CSV) with several questions ('Answer.mood', 'Answer.comment'): "
         "choose one with --label"
     )
     assert rows_of(path, label="Answer.mood") == rows_of(path, label="mood") == EXPECTED
@@ -768,4 +768,4 @@ def test_a_shape_may_be_named(tmp_path: Path) -> None:
 def test_a_file_without_annotations(tmp_path: Path) -> None:
     """An export of a project in which nobody has annotated yet is refused in words."""
     path = written(tmp_path / "project.json", json.dumps([{"id": 1, "data": {}, "annotations": []}]))
-    assert refusal(path) == f"{path}: is a file of Label Studio (JSON), and holds no judgments"
+    assert refusal(path) == f"{path}: is recognised as Label Studio (JSON), and holds no judgments"

@@ -49,8 +49,8 @@ def test_values_that_are_given() -> None:
     assert label_values(pl.Series([1.0, float("nan"), None])).missing.tolist() == [False, True, True]
     with pytest.raises(UsageError, match=r"^abstain 'unsure' is one text: give a list of texts$"):
         label_values(pl.Series(["a"]), abstain="unsure")
-    with pytest.warns(AdjudgeWarning, match=r"^abstain: no judgment has the label 'skip'$"):
-        label_values(pl.Series(["a"]), abstain=["skip"])
+    with pytest.warns(AdjudgeWarning, match=r"^table: --abstain: no judgment has the label 'skip'$"):
+        read({"q": {"ann": "yes"}}, abstain=["skip"])
 
 
 def test_notes_about_what_is_left_out() -> None:

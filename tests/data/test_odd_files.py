@@ -801,7 +801,7 @@ case(
     L("yes", "no", "no", "yes"),
     abstain=["unsur"],
     rows="a x yes, a y no, b x no, b y yes",
-    notes=["abstain: no judgment has the label 'unsur'"],
+    notes=["@: --abstain: no judgment has the label 'unsur'"],
 )
 case(
     "a judge who only abstains",
@@ -1146,6 +1146,15 @@ case(
     "total row at the end",
     H + B + "Total,,\n",
     notes=["@: 1 of 5 judgments have no label (empty); they are left out, and 1 item without any other judgment"],
+)
+case(
+    "wide with a row of nothing",
+    "item,ann,bob\n1,yes,no\n2,,\n3,no,no\n",
+    rows="1 ann yes, 1 bob no, 3 ann no, 3 bob no",
+    notes=[
+        "@: every row is read as an item, and 2 columns as judges ('ann', 'bob')",
+        "@: 1 of 3 rows has no label at all",
+    ],
 )
 
 

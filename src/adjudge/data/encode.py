@@ -178,6 +178,9 @@ def _labelled(
     values = label_values(label.names, label_options.missing, label_options.abstain, kept)
     left_out = values.left_out
     abstains = label_options.abstain is not None
+    if label_options.abstain and not values.abstention.any():
+        message = f"{source.name}: --abstain: no judgment has the label {quoted(label_options.abstain)}"
+        warnings.warn(message, AdjudgeWarning, stacklevel=4)
     if not left_out.any():
         _refuse_empty_names(source, roles, columns)
         zeros = np.zeros(len(judge.names), np.int64) if abstains else None
@@ -217,7 +220,9 @@ def without_missing(
     source: Source, label: str, label_options: LabelOptions, kept: Sequence[object]
 ) -> tuple[Source, int]:
     """Return the rows of a batch that have a label, and how many have none; see ``encode``."""
-    values = code_names(source.column(label))
+    series = source.column(label)
+    _refuse_nested(source, "label", label, series)
+    values = code_names(series)
     left_out = label_values(_plain(values.names), label_options.missing, label_options.abstain, kept).left_out
     if not left_out.any():
         return source, 0

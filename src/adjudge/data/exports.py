@@ -117,7 +117,7 @@ def to_judgments(
         return source, dict(named)
     answers = shape.convert(source, named)
     if not answers.table.height:
-        raise source.wrong(f"is a file of {shape.title}, and holds no judgments")
+        raise source.wrong(f"is recognised as {shape.title}, and holds no judgments")
     table, question = _chosen_question(answers, named.get("label"), source, shape)
     used = {role: column for role, column in answers.used.items() if column}
     used |= {"label": question} if question else {}
@@ -146,7 +146,7 @@ def _chosen_question(
     names = [str(question) for question in questions if question is not None]
     if wished is None:
         if len(names) > 1:
-            problem = f"is a file of {shape.title} with several questions ({quoted(names)})"
+            problem = f"is recognised as {shape.title} with several questions ({quoted(names)})"
             raise source.wrong(f"{problem}: choose one with --label")
         return answers.table, names[0] if names else answers.used.get("label")
     if not names:
@@ -718,6 +718,9 @@ def _unpivoted(
         part = pl.DataFrame([rows, items, series[name].alias("label")]).drop_nulls("label")
         parts.append(part.with_columns(judge=pl.lit(judge), question=pl.lit(None, pl.String)))
     table = pl.concat(parts, how="vertical_relaxed").sort("row", maintain_order=True)
+    empty = size - table.get_column("row").n_unique()
+    if empty:
+        notes = [*notes, f"{empty:,} of {size:,} rows {'has' if empty == 1 else 'have'} no label at all"]
     return Answers(table, {"item": item or "number of the row", "label": "cells", **used}, tuple(notes))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Flags
 from adjudge.data.scale import INVISIBLE, Label, number_of
-from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
+from adjudge.errors import UsageError, quote, quoted
 
 # What pandas and R write for a missing value; "none" and "na" in lower case are usually labels.
 MISSING = (
@@ -105,8 +104,6 @@ def label_values(
     kept = {str(label) for label in labels}
     words = MISSING if missing is None else {word.strip().casefold() for word in missing}
     unsure = {word.strip().casefold() for word in abstain or ()}
-    if unsure and not (unsure & {text.casefold() for text in texts}):
-        warnings.warn(f"abstain: no judgment has the label {quoted(abstain or ())}", AdjudgeWarning, stacklevel=5)
     is_missing = [not t or (t not in kept and (t if missing is None else t.casefold()) in words) for t in texts]
     is_unsure = [text.casefold() in unsure for text in texts]
     return LabelValues(np.array(is_missing, bool), np.array(is_unsure, bool) & ~np.array(is_missing, bool))

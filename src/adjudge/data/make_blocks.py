@@ -420,7 +420,7 @@ def _refuse_other_shapes(source: Source, named: Mapping[str, str | None]) -> Non
         return
     export = next((export for export in EXPORTS if export.recognise(source)), None)
     if export is not None:
-        problem = f"is a file of {export.title}, and blocks are made of tables with one judgment per row"
+        problem = f"is recognised as {export.title}, and blocks are made of tables with one judgment per row"
         raise source.wrong(f"{problem}: convert it first with `adjudge read {source.name} --format csv`")
 
 
