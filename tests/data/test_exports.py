@@ -624,8 +624,8 @@ def test_several_questions_are_asked_for(tmp_path: Path) -> None:
     rows = [{**row, "Answer.comment": "fine"} for row in mturk("WorkerId")]
     path = written(tmp_path / "batch.csv", table(rows))
     assert refusal(path) == (
-        f"{path}: is recognised as Mechanical Turk (batch CSV) with several questions ('Answer.mood', 'Answer.comment'): "
-        "choose one with --label"
+        f"{path}: is recognised as Mechanical Turk (batch CSV) with several questions ('Answer.mood', "
+        "'Answer.comment'): choose one with --label"
     )
     assert rows_of(path, label="Answer.mood") == rows_of(path, label="mood") == EXPECTED
     assert refusal(path, label="colour") == (
@@ -769,3 +769,33 @@ def test_a_file_without_annotations(tmp_path: Path) -> None:
     """An export of a project in which nobody has annotated yet is refused in words."""
     path = written(tmp_path / "project.json", json.dumps([{"id": 1, "data": {}, "annotations": []}]))
     assert refusal(path) == f"{path}: is recognised as Label Studio (JSON), and holds no judgments"
+
+
+def test_columns_that_a_shape_cannot_have(tmp_path: Path) -> None:
+    """What the user names is used or refused, never ignored."""
+    path = written(tmp_path / "project.json", label_studio())
+    title = "is recognised as Label Studio (JSON)"
+    assert refusal(path, item="data") == f"{path}: {title}, where the item is id: leave out --item"
+    assert refusal(path, item="url").startswith(f"{path}: there is no column 'url' for the item (columns: 'id', ")
+    assert refusal(path, topic="data") == (
+        f"{path}: {title}, for which --topic cannot be given: name --item, --judge and --label as well to read the "
+        "table as it is"
+    )
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{"id": 1, "data": {}, "annotations": ["x"]}],
+        [{"id": 1, "data": {}, "annotations": [{"result": 3}]}, {"id": 2, "data": {}, "annotations": 3}],
+        [{"fields": {}, "responses": [1]}],
+        [{"label_annotations": {"mood": "good"}}],
+        [{"assessments": [3]}],
+        [{"mood.responses": 1, "mood.responses.users": 1, "id": []}],
+    ],
+    ids=str,
+)
+def test_a_file_that_only_looks_like_an_export(tmp_path: Path, records: list[Any]) -> None:
+    """Other values under the names of an export are refused in one line."""
+    path = written(tmp_path / "odd.json", json.dumps(records))
+    assert "\n" not in refusal(path)

@@ -405,6 +405,6 @@ def test_other_shapes_are_refused(tmp_path):
         make_blocks(Table([tmp_path / "wide.csv"], {}), tmp_path / "blocks")
     path = tmp_path / "wide.csv"
     assert str(caught.value) == (
-        f"{path}: is recognised as wide table (a row per item, a column per judge), and blocks are made of tables with one "
-        f"judgment per row: convert it first with `adjudge read {path} --format csv`"
+        f"{path}: is recognised as wide table (a row per item, a column per judge), and blocks are made of tables with "
+        f"one judgment per row: convert it first with `adjudge read {path} --format csv`"
     )

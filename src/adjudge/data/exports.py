@@ -59,6 +59,10 @@ MOST_LABELS = 50  # different labels in a wide table; more look like texts
 FEEDBACK = re.compile(
     r"^(?:feedback[./](?P<key>.+?)(?:[./](?:score|value))?|(?P<metric>.+?)(?:/v\d+)?/(?:score|value|rating))$"
 )
+NOT_AS_DOCUMENTED = (  # what a file raises that has the columns of an export and other values in them
+    *(AttributeError, KeyError, IndexError, TypeError, ValueError, StopIteration),
+    pl.exceptions.PolarsError,
+)
 COMMENTS = (".comment", "/comment", "/justification", "/rationale", ".reasoning", "/error_message")
 
 
@@ -115,7 +119,17 @@ def to_judgments(
     shape = shape or (None if is_named else next((export for export in EXPORTS if export.recognise(source)), None))
     if shape is None:
         return source, dict(named)
-    answers = shape.convert(source, named)
+    _refuse_columns(source, named, shape)
+    try:
+        answers = shape.convert(source, named)
+    except NOT_AS_DOCUMENTED as error:
+        problem = f"is recognised as {shape.title}, but is not as this is documented"
+        raise source.wrong(f"{problem}: name its columns with --item, --judge and --label") from error
+    for role in ("item", "judge"):
+        column = named.get(role)
+        if column is not None and answers.used.get(role) != column:
+            problem = f"is recognised as {shape.title}, where the {role} is {answers.used.get(role)}"
+            raise source.wrong(f"{problem}: leave out --{role}")
     if not answers.table.height:
         raise source.wrong(f"is recognised as {shape.title}, and holds no judgments")
     table, question = _chosen_question(answers, named.get("label"), source, shape)
@@ -136,6 +150,19 @@ def to_judgments(
         records=None,
     )
     return long, dict.fromkeys(named)
+
+
+def _refuse_columns(source: Source, named: Mapping[str, str | None], shape: Export) -> None:
+    """Refuse columns that do not exist, and those that this shape cannot have."""
+    for role in ("item", "judge"):
+        column = named.get(role)
+        if column is not None and column not in source.columns:
+            problem = f"there is no column {quote(column)} for the {role} (columns: {quoted(source.columns)})"
+            raise source.wrong(problem)
+    other = next((role for role in ("topic", "weight", "time") if named.get(role) is not None), None)
+    if other is not None:
+        problem = f"is recognised as {shape.title}, for which --{other} cannot be given"
+        raise source.wrong(f"{problem}: name --item, --judge and --label as well to read the table as it is")
 
 
 def _chosen_question(
