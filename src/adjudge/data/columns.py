@@ -18,6 +18,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
 }
 ALSO: Mapping[str, tuple[str, ...]] = {  # names that count only if no column has a usual one
     "item": ("docno", "passage"),
+    "judge": ("participant", "prolific_pid"),
     "label": ("grade", "relevance", "rel"),
     "topic": ("qid",),
 }

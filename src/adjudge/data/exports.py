@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from adjudge.data.columns import ALSO, has_column, is_usual
+from adjudge.data.columns import ALSO, NEEDED, has_column, is_usual
 from adjudge.data.formats import READERS, open_source
 from adjudge.data.label_values import MISSING
 from adjudge.data.source import Source, values_series
@@ -115,8 +115,7 @@ def to_judgments(
     source: Source, named: Mapping[str, str | None], shape: Export | None = None
 ) -> tuple[Source, dict[str, str | None]]:
     """Return a table of any shape as one with one judgment per row; see ``judgment_source``."""
-    is_named = all(named.get(role) in source.columns for role in ("item", "judge", "label"))
-    shape = shape or (None if is_named else next((export for export in EXPORTS if export.recognise(source)), None))
+    shape = shape or shape_of(source, named)
     if shape is None:
         return source, dict(named)
     _refuse_columns(source, named, shape)
@@ -150,6 +149,16 @@ def to_judgments(
         records=None,
     )
     return long, dict.fromkeys(named)
+
+
+def shape_of(source: Source, named: Mapping[str, str | None]) -> Export | None:
+    """Return the shape of a table, None if it has one judgment per row, or if it is not recognised.
+
+    A table with columns of items, judges and labels, of usual names or named by the user, has one judgment per row.
+    """
+    if all(named.get(role) in source.columns or has_column(role, source.columns) for role in NEEDED):
+        return None
+    return next((export for export in EXPORTS if export.recognise(source)), None)
 
 
 def _refuse_columns(source: Source, named: Mapping[str, str | None], shape: Export) -> None:
@@ -812,7 +821,10 @@ def _is_potato(source: Source) -> bool:
 EXPORTS: tuple[Export, ...] = (
     Export("label-studio", "Label Studio (JSON)", _is_label_studio, _label_studio),
     Export(
-        "label-studio-min", "Label Studio (CSV, TSV, JSON-MIN)", _has("annotator", "annotation_id"), _label_studio_min
+        "label-studio-min",
+        "Label Studio (CSV, TSV, JSON-MIN)",
+        _has("id", "annotator", "annotation_id", "lead_time"),
+        _label_studio_min,
     ),
     Export("argilla", "Argilla (JSON)", _has("fields", "responses"), _argilla),
     Export(

@@ -53,7 +53,7 @@ from adjudge.data.encode import (
     without_missing,
     without_undecided,
 )
-from adjudge.data.exports import EXPORTS
+from adjudge.data.exports import shape_of
 from adjudge.data.files import FALLBACK, MARKS, PARQUET, FilePath, compression_of, display_name, read_bytes
 from adjudge.data.formats import SUFFIXES, intact_parquet, open_source, separator_of
 from adjudge.data.judgments import Judgments, from_codes
@@ -416,9 +416,7 @@ def _write_piles(table: Table, piles: _Piles, total: int, tell: Say) -> _TableNa
 
 def _refuse_other_shapes(source: Source, named: Mapping[str, str | None]) -> None:
     """Refuse a file that does not have one judgment per row: its shape is recognised only if it is read as a whole."""
-    if all(named.get(role) in source.columns for role in ("item", "judge", "label")):
-        return
-    export = next((export for export in EXPORTS if export.recognise(source)), None)
+    export = shape_of(source, named)
     if export is not None:
         problem = f"is recognised as {export.title}, and blocks are made of tables with one judgment per row"
         raise source.wrong(f"{problem}: convert it first with `adjudge read {source.name} --format csv`")
