@@ -21,14 +21,14 @@ def read(
 
     Tables have one judgment per row, or one column per judge. Exports of Label Studio, Argilla, Prodigy, doccano,
     Potato, Mechanical Turk, Turkle, Appen, Toloka, Prolific, MLflow and LangSmith are recognised by their content. If
-    a file has several questions, --label chooses one. --format prints the judgments as they were read, one per row.
+    a file has several questions, --label chooses one. Labels such as unsure,skip are declared with --abstain. --format
+    prints the judgments as they were read, one per row.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge read labels.csv
     $ adjudge read labels.csv --labels 1,2,3,4 --ordinal --rows 3
-    $ adjudge read votes.csv --abstain unsure,skip --missing "-,?"
-    $ adjudge read Batch_1_results.csv --label Answer.mood --format csv
+    $ adjudge read labels.csv --missing "-,?" --keep-case --format csv
     """
     from adjudge.cli.output import NOTES, check_output, console, first_rows, print_table, table
     from adjudge.data.judgments import judgment_table
