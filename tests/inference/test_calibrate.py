@@ -300,11 +300,12 @@ def test_sparse_crowds_are_doubted_where_their_simulations_are():
 
 def test_where_nothing_can_be_seen_half_is_the_votes():
     """One judgment an item, or so few a judge that each is learned by heart: it is said so."""
-    for judgments, truth in (alone(2, many=1), alone(2, judges=2_000, many=3)):
+    reasons = ("no item has judgments of two judges or more", "judges have few judgments each")
+    crowds = (alone(2, many=1), alone(2, judges=2_000, many=3))
+    for (judgments, truth), reason in zip(crowds, reasons, strict=True):
         fitted = adjudge.fit(judgments, "dawid-skene", calibrate="judgments")
         assert fitted.calibration.hedge >= 0.5
-        assert "correlated errors" in fitted.calibration.words
-        assert "50% vote share" in fitted.calibration.words
+        assert fitted.calibration.words.startswith(f"probabilities were softened: {reason}")
         assert loss(fitted.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
 
 
