@@ -30,7 +30,7 @@ def test_reading_takes_the_place_of_one_parameter():
     """The options stand where ``reading`` did, without those left out, and come back as one record."""
     got = []
 
-    @reads_judgments("time", "labels", "ordinal", "values", "repeats")
+    @reads_judgments("time", "labels", "ordinal", "values", "missing", "abstain", "keep_case", "repeats")
     def command(table: Annotated[str, typer.Argument()], reading: Reading = READING, rows: int = 3) -> None:
         """Do it."""
         got.append((table, reading, rows))

@@ -109,24 +109,32 @@ def test_frames_of_every_library(frame: Any) -> None:
 
 
 def test_blanks_around_typed_names_mean_nothing() -> None:
-    """In text ' a' is 'a', in the row where it first appears; in a frame they are two names."""
+    """In text ' a' is 'a', in the row where it first appears; in a frame they are two items, and one label."""
     columns = {"item": ["a ", " a", "a"], "label": ["no", " no", "yes"]}
     judgments = encoded(text=True, **columns)
     assert judgments.items.to_list() == ["a"]
     assert judgments.scale.labels == ("no", "yes")
-    assert len(encoded(**columns).items) == 3
+    with pytest.warns(AdjudgeWarning) as notes:
+        assert len(encoded(**columns).items) == 3
+    assert [str(note.message) for note in notes] == [
+        "labels.csv: 'no', ' no' are read as one label, 'no'",
+        "labels.csv: items 'a ', ' a', 'a' differ only in case, blanks or how they are written; they are kept apart",
+    ]
     source = from_frame(pl.DataFrame({**PLAIN, "label": [" no", " no", "yes"]}))
     text = Source("labels.csv", source.columns, source.column, lambda n: n + 2, text=True)
     with pytest.raises(AdjudgeError, match=r"^labels\.csv, row 4: label 'yes' is not one of 'no'"):
         encode(text, {}, labels=["no"])
-    assert refusal(text=True, label=["no", "yes", "  "]) == "labels.csv, row 4: the label (column 'label') is empty"
+    with pytest.warns(AdjudgeWarning, match=r"^labels\.csv: 1 of 3 judgments have no label \(empty\)"):
+        assert len(encoded(text=True, label=["no", "yes", "  "])) == 2
 
 
 def test_names_that_nearly_agree_are_different() -> None:
     """Case, accents written in two ways and bytes of zero set names apart."""
     names = ["Ann", "ann", "é", "e\u0301", "a\0", "a", "日本", "x" * 10_000, "x" * 10_001]
     columns = {"item": names, "judge": names, "label": ["1"] * 9}
-    judgments = encode(from_frame(pl.DataFrame(columns)), {})
+    with pytest.warns(AdjudgeWarning, match="'Ann', 'ann' and 1 more such groups differ only in case") as notes:
+        judgments = encode(from_frame(pl.DataFrame(columns)), {})
+    assert len(notes) == 2
     assert judgments.items.to_list() == judgments.judges.to_list() == names
 
 
@@ -168,17 +176,26 @@ def test_codes_stand_for_their_names(names: list[str]) -> None:
     assert [names[n] for n in coded.first] == coded.names.to_list() == list(dict.fromkeys(names))
 
 
-@pytest.mark.parametrize("role", ["item", "judge", "label", "topic"])
+@pytest.mark.parametrize("role", ["item", "judge", "topic"])
 @pytest.mark.parametrize("empty", [None, ""])
 def test_an_empty_name_is_refused(role: str, empty: str | None) -> None:
     """A missing name is refused with its row and its column."""
     assert refusal(**{role: ["a", empty, "a"]}) == f"labels.csv, row 3: the {role} (column '{role}') is empty"
 
 
-def test_nan_is_empty() -> None:
-    """A number that is none is refused, and so is a column of nothing."""
-    assert refusal(label=[1.0, 0.0, float("nan")]) == "labels.csv, row 4: the label (column 'label') is empty"
-    assert refusal(label=[None] * 3) == "labels.csv, row 2: the label (column 'label') is empty"
+@pytest.mark.parametrize("label", [[1.0, 0.0, float("nan")], ["1", "0", None], ["1", "0", ""], ["1", "0", "NaN"]])
+def test_a_missing_label_is_no_judgment(label: list[Any]) -> None:
+    """NaN, null and an empty text are no labels: such judgments are left out with a note."""
+    with pytest.warns(AdjudgeWarning, match="they are left out, and 1 judge without any other judgment$"):
+        judgments = encoded(label=label)
+    assert [str(value) for value in judgments.scale.labels] == ["0", "1"]
+    assert judgments.judges.to_list() == ["x", "y"]
+    assert judgments.origin is not None
+    assert judgments.origin.missing == 1
+    assert refusal(label=[None] * 3) == "labels.csv, row 2: every label is missing (column 'label')"
+    assert refusal(item=["b", "a", "b", "c"], judge=["x", "y", "z", ""], label=[*label, label[0]]) == (
+        "labels.csv, row 5: the judge (column 'judge') is empty"
+    )
 
 
 def test_no_rows() -> None:
@@ -201,10 +218,10 @@ def test_values_that_have_no_text() -> None:
 
 
 def test_one_number_in_two_writings() -> None:
-    """1 and 1.0 are not taken for two labels, unless both are given."""
-    assert refusal(label=["1", "2", "1.0"]) == (
-        "labels.csv, row 4: label '1.0' is '1' written in another way: write them alike, or give both with --labels"
-    )
+    """1 and 1.0 are one label, with a note, unless both are given."""
+    with pytest.warns(AdjudgeWarning) as notes:
+        assert encoded(label=["1", "2", "1.0"]).scale.labels == ("1", "2")
+    assert [str(note.message) for note in notes] == ["labels.csv: '1', '1.0' are read as one label, '1'"]
     source = from_frame(pl.DataFrame({**PLAIN, "label": ["1", "01", "1"]}))
     assert encode(source, {}, labels=["1", "01"]).label.tolist() == [0, 0, 1]
 

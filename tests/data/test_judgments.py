@@ -311,6 +311,7 @@ def test_a_summary_says_how_judgments_were_read(tmp_path: Path) -> None:
         "judgments per item": "3.0 (3 to 3)",
         "judgments per judge": "1.5 (1 to 2)",
         "repeats": "1",
+        "missing labels": "0",
         "weights": "1 to 2",
         "times": "9:00 to 9:02",
     }

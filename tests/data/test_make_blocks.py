@@ -11,6 +11,7 @@ import pytest
 import adjudge
 from adjudge.data import make_blocks as room
 from adjudge.data.blocks import MANIFEST
+from adjudge.data.encode import LabelOptions
 from adjudge.data.make_blocks import Table, batches, make_blocks, sizes
 from adjudge.data.scale import Scale
 from adjudge.errors import AdjudgeWarning, InputError, UsageError
@@ -373,3 +374,37 @@ def test_values_of_labels_are_kept(tmp_path):
     blocks = make_blocks(Table([path], {}, values=values), tmp_path / "blocks")
     assert blocks.scale == adjudge.read(path, values=values).scale == Scale(("bad", "good"), True, (0.0, 3.0))
     assert make_blocks(Table([path], {}), tmp_path / "plain").scale == Scale(("bad", "good"))
+
+
+def test_labels_mean_the_same_as_in_memory(tmp_path, monkeypatch):
+    """Missing values and abstentions are left out and spellings are merged, over all batches, with notes."""
+    monkeypatch.setattr(room, "BATCH", 3)
+    text = "item,judge,label\na,x,Yes\na,y,NaN\nb,x,no\nb,y,yes\nc,x,\nc,y,skip\nd,x,NO\n"
+    (tmp_path / "t.csv").write_text(text)
+    options = LabelOptions(abstain=["skip"])
+    with pytest.warns(AdjudgeWarning) as notes:
+        blocks = make_blocks(Table([tmp_path / "t.csv"], {}, label_options=options), tmp_path / "blocks")
+    assert [str(note.message) for note in notes] == [
+        "3 of 7 judgments have no label; they are left out",
+        "labels: 'Yes', 'yes' are read as one label, 'Yes'; 'no', 'NO' are read as one label, 'no' (--keep-case keeps "
+        "labels in different case apart)",
+    ]
+    assert blocks.scale.labels == ("Yes", "no")
+    assert sum(part.judgments for part in blocks.parts) == 4
+    with pytest.raises(InputError, match="has blocks of other files, or of the same read in another way"):
+        make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "blocks")
+    (tmp_path / "none.csv").write_text("item,judge,label\na,x,NaN\na,y,\n")
+    with pytest.raises(InputError, match=r"none\.csv: every label is missing \(column 'label'\)$"):
+        make_blocks(Table([tmp_path / "none.csv"], {}), tmp_path / "no_blocks")
+
+
+def test_other_shapes_are_refused(tmp_path):
+    """A wide table is recognised and refused with what to do."""
+    (tmp_path / "wide.csv").write_text("item,ann,bob\n1,yes,no\n2,no,no\n")
+    with pytest.raises(InputError) as caught:
+        make_blocks(Table([tmp_path / "wide.csv"], {}), tmp_path / "blocks")
+    path = tmp_path / "wide.csv"
+    assert str(caught.value) == (
+        f"{path}: is recognised as wide table (a row per item, a column per judge), and blocks are made of tables with "
+        f"one judgment per row: convert it first with `adjudge read {path} --format csv`"
+    )

@@ -220,6 +220,7 @@ def test_the_document_of_an_item() -> None:
     assert document_of("doc1", "20") == "doc1"
 
 
+@pytest.mark.filterwarnings("ignore::adjudge.errors.AdjudgeWarning")  # names may look alike
 @settings(deadline=None)
 @given(rows=st.lists(st.tuples(WORD, WORD, WORD, st.sampled_from("01")), min_size=1, max_size=12))
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, ...]]) -> None:

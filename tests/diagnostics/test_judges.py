@@ -167,10 +167,11 @@ def test_a_card_says_why_what_is_missing_is_missing():
     judgments = table([("a", "x", "A"), ("b", "y", "B"), ("c", "z", "C")])
     card = cards(adjudge.fit(judgments), judgments)[0]
     assert {name: getattr(card, name) for name in card.reasons} == dict.fromkeys(
-        ("topics", "sensitivity", "specificity", "agreement", "verification", "shift", "seconds")
+        ("abstentions", "topics", "sensitivity", "specificity", "agreement", "verification", "shift", "seconds")
     )
     many = "not defined because it needs two labels, and there are 3"
     assert card.reasons == {
+        "abstentions": "not defined because no label was declared an abstention (--abstain)",
         "topics": "not defined because the judgments have no topics",
         "sensitivity": many,
         "specificity": many,

@@ -199,6 +199,21 @@ def test_shares_are_never_above_one():
     assert adjudge.fit(crowd.judgments, "subtypes").posterior.max() <= 1
 
 
+def test_a_small_crowd_is_not_called_one_with_few_judges():
+    """20 items with 4 judges each are too few items, and each of them has two judges: the words say both."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 20)
+    label = np.where(rng.random((20, 4)) < 0.8, truth[:, None], 1 - truth[:, None])
+    judgments = table(label, np.tile(np.arange(4), (20, 1)))
+    calibration = adjudge.fit(judgments, "dawid-skene", calibrate="judgments").calibration
+    assert calibration is not None
+    assert calibration.shared == 20
+    assert calibration.words.startswith(
+        "probabilities were softened: 20 items have judgments of two judges or more, and 30 such items are needed to "
+        "detect correlated errors. "
+    )
+
+
 def test_words_say_what_was_done():
     """For people."""
     assert "the model's own" in Calibration("judgments", 0.3).words
@@ -213,7 +228,10 @@ def test_words_say_what_was_done():
     both = Calibration("judgments", 12.0, 0.6, simulated=0.3).words
     assert "(z 12.0), and on simulated crowds like this one the model is" in both
     assert "60%" in both
-    assert "softened: fewer than 30 items have two judges" in Calibration("judgments", 0.0, 0.5, shared=2).words
+    needed = "judgments of two judges or more, and 30 such items are needed to detect correlated errors."
+    assert f"softened: 2 items have {needed}" in Calibration("judgments", 0.0, 0.5, shared=2).words
+    assert f"softened: 1 item has {needed}" in Calibration("judgments", 0.0, 0.5, shared=1).words
+    assert f"softened: no item has {needed}" in Calibration("judgments", 0.0, 0.5, shared=0).words
     assert (
         "few judgments each, so that correlated errors cannot be detected" in Calibration("judgments", -9.0, 0.5).words
     )
@@ -282,10 +300,12 @@ def test_sparse_crowds_are_doubted_where_their_simulations_are():
 
 def test_where_nothing_can_be_seen_half_is_the_votes():
     """One judgment an item, or so few a judge that each is learned by heart: it is said so."""
-    for judgments, truth in (alone(2, many=1), alone(2, judges=2_000, many=3)):
+    reasons = ("no item has judgments of two judges or more", "judges have few judgments each")
+    crowds = (alone(2, many=1), alone(2, judges=2_000, many=3))
+    for (judgments, truth), reason in zip(crowds, reasons, strict=True):
         fitted = adjudge.fit(judgments, "dawid-skene", calibrate="judgments")
         assert fitted.calibration.hedge >= 0.5
-        assert "cannot be detected" in fitted.calibration.words
+        assert fitted.calibration.words.startswith(f"probabilities were softened: {reason}")
         assert loss(fitted.posterior, truth) < loss(smoothed_votes(judgments.block()), truth) + 0.05
 
 

@@ -218,12 +218,15 @@ def test_minus_one_is_a_label_like_any_other() -> None:
     assert scores({"a": 1, "b": 1, "c": 1}, {"a": 1, "b": -1, "c": -1}).values["accuracy"] == pytest.approx(1 / 3)
 
 
-def test_one_number_written_two_ways_in_a_table_is_refused(tmp_path: Path) -> None:
-    """A table with labels 1 and 1.0 has one label too many, on either side."""
+def test_one_number_written_two_ways_is_one_label(tmp_path: Path) -> None:
+    """A table with labels 1 and 1.0 has one label for both, on either side, with a note; yes and Yes are two labels."""
     twins = file(tmp_path, "item,label\na,1\nb,1.0\n")
-    for answers, gold in ((twins, {"a": 1}), ({"a": 1}, twins)):
-        with pytest.raises(InputError, match=r"row 3: label '1.0' is '1' written in another way"):
-            scores(answers, gold)
+    plain = {"a": 1, "b": 1}
+    for answers, gold in ((twins, plain), (plain, twins)):
+        with pytest.warns(AdjudgeWarning, match=r"'1', '1\.0' are read as one label, '1'$"):
+            assert scores(answers, gold).values["accuracy"] == 1
+    cases = file(tmp_path, "item,label\na,yes\nb,Yes\n")
+    assert scores(cases, {"a": "yes", "b": "yes"}).values["accuracy"] == 0.5
 
 
 def test_frames_are_called_by_their_part() -> None:

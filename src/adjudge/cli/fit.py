@@ -351,6 +351,7 @@ def _store(files: list[str], gold: Gold, reading: o.Reading, folder: str, memory
     """Return the judgments of files as blocks in a folder, with gold; ``memory`` is the most bytes of a block."""
     from adjudge.cli.output import StepProgress
     from adjudge.data.blocks import with_gold
+    from adjudge.data.encode import LabelOptions
     from adjudge.data.make_blocks import Table, make_blocks
     from adjudge.data.read import with_panel
 
@@ -359,7 +360,16 @@ def _store(files: list[str], gold: Gold, reading: o.Reading, folder: str, memory
     columns = {role: getattr(reading, role) for role in ("item", "judge", "label", "topic", "weight")}
     labels = o.label_list(reading.labels)
     values = o.label_values(reading.values)
-    table = Table(files, columns, labels, reading.ordinal, reading.repeats, reading.input_format, values)
+    table = Table(
+        files,
+        columns,
+        labels,
+        reading.ordinal,
+        reading.repeats,
+        reading.input_format,
+        values,
+        LabelOptions(o.label_list(reading.missing), o.label_list(reading.abstain), reading.keep_case),
+    )
     with StepProgress() as progress_line:
         blocks = make_blocks(table, folder, memory=memory, say=progress_line)
     number = f"{len(blocks.parts):,} block{'s' if len(blocks.parts) > 1 else ''}"

@@ -112,14 +112,17 @@ def _show_cards(chosen: Sequence[Card], sort: str, rows: int) -> None:
     """Print the judges: all or, of many, the first and the last."""
     from adjudge.cli.output import NOTES, console, first_and_last, table
 
-    lines, some = first_and_last([_line(card) for card in chosen], rows)
-    console().print(table(f"Judges by {sort}: {some}{len(chosen):,}", HEAD, lines, NOTES))
+    with_rate = any(card.abstentions is not None for card in chosen)
+    head = (*HEAD[:2], *(["abstained"] if with_rate else []), *HEAD[2:])
+    lines, some = first_and_last([_line(card, with_rate) for card in chosen], rows)
+    console().print(table(f"Judges by {sort}: {some}{len(chosen):,}", head, lines, NOTES))
 
 
-def _line(card: Card) -> tuple[Any, ...]:
-    """Return a judge as a row of the table."""
+def _line(card: Card, with_rate: bool) -> tuple[Any, ...]:
+    """Return a judge as a row of the table, with the share of abstentions if there are any."""
+    rate = (f"{card.abstention_rate or 0:.1%}",) if with_rate else ()
     numbers = round(card.informedness.value, 3) + 0.0, card.bits.value, card.p_chance  # there is no -0.000
-    return (_name(card.judge), card.judgments, _interval(card.right, "-"), *numbers, card.sentence)
+    return (_name(card.judge), card.judgments, *rate, _interval(card.right, "-"), *numbers, card.sentence)
 
 
 def _show_card(card: Card, cards: Cards) -> None:
@@ -142,6 +145,7 @@ def _show_card(card: Card, cards: Cards) -> None:
     ]
     plain = [
         ("judgments", card.judgments, ""),
+        ("abstentions", card.abstentions, card.reasons.get("abstentions", _share(card.abstention_rate))),
         ("items", card.items, ""),
         ("topics", card.topics, card.reasons.get("topics", "")),
         ("seconds between judgments", card.seconds, card.reasons.get("seconds", "the median")),
@@ -160,6 +164,11 @@ def _show_card(card: Card, cards: Cards) -> None:
     screen.print(
         table("How often each true label (rows) is given each label (columns)", ("truth", *names), [*cells, bias])
     )
+
+
+def _share(rate: float | None) -> str:
+    """Return the share of abstentions as a note."""
+    return "" if rate is None else f"{rate:.1%} of the judgments and abstentions"
 
 
 def _expected(card: Card) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,13 +143,16 @@ def _show(result: Monitoring, parts: tuple[str, ...], rows: int) -> None:
 def _with_row(error: UnreadableTimeError, table: str | None, reading: o.Reading) -> UnreadableTimeError:
     """Return the error with the row of the table, if the table can be read again."""
     from adjudge.data.columns import find_columns
-    from adjudge.data.formats import open_source
+    from adjudge.data.exports import judgment_source
     from adjudge.diagnostics.times import UnreadableTimeError
+    from adjudge.errors import AdjudgeWarning
 
     if table is None or table == "-":
         return error
-    source = open_source(table, reading.input_format)
     names = {name: getattr(reading, name) for name in ("item", "judge", "label", "topic", "weight", "time")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AdjudgeWarning)  # it was read before, with the same notes
+        source, names = judgment_source(table, reading.input_format, names)
     column = source.column(find_columns(source.columns, names, source.name)["time"])
     row = [str("" if text is None else text).strip() for text in column.to_list()].index(str(error.text).strip())
     return UnreadableTimeError(error.text, "", source.row(row), source.name)

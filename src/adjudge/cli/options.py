@@ -65,7 +65,8 @@ Table: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="JUDGMENTS",
-        help="Table with the columns item, judge and label: CSV, TSV, JSONL or Parquet; - reads standard input.",
+        help="Table with the columns item, judge and label, a wide table, or an export of an annotation tool: CSV, "
+        "TSV, JSON, JSONL, Parquet, Arrow or Excel; - reads standard input.",
     ),
 ]
 FitFolder: TypeAlias = Annotated[str, typer.Argument(metavar="FIT", help="Folder that `adjudge fit --out` wrote.")]
@@ -94,8 +95,8 @@ InputFormat: TypeAlias = Annotated[
     input_option(
         "--input-format",
         "FORMAT",
-        "csv, tsv, jsonl, parquet, qrels, trec-task1, trec-task2 or trec-task2-run; needed if the file name does "
-        "not show it.",
+        "csv, tsv, json, jsonl, parquet, arrow, excel, qrels, trec-task1, trec-task2 or trec-task2-run; or a shape "
+        "such as wide, mturk or label-studio. Needed only if it is not recognised.",
     ),
 ]
 Labels: TypeAlias = Annotated[
@@ -111,6 +112,27 @@ Values: TypeAlias = Annotated[
         "A=0,B=1",
         "The value of every label: labels are ordered by it, and expected values are on its scale.",
     ),
+]
+Missing: TypeAlias = Annotated[
+    str | None,
+    input_option(
+        "--missing",
+        "A,B",
+        "Texts that mean that there is no label, instead of NaN, None, NA, n/a, null and the like. An empty cell is "
+        'always missing; --missing "" counts nothing else as missing.',
+    ),
+]
+Abstain: TypeAlias = Annotated[
+    str | None,
+    input_option(
+        "--abstain",
+        "A,B",
+        "Labels that mean that the judge could not tell, such as unsure,skip. They are no evidence about the label, "
+        "and are counted by judge.",
+    ),
+]
+KeepCase: TypeAlias = Annotated[
+    bool, input_option("--keep-case", None, "Yes and yes are different labels. By default they are one, with a note.")
 ]
 Repeats: TypeAlias = Annotated[
     str,
@@ -186,6 +208,9 @@ class Reading:
     labels: Labels = None
     ordinal: Ordinal = False
     values: Values = None
+    missing: Missing = None
+    abstain: Abstain = None
+    keep_case: KeepCase = False
     repeats: Repeats = "keep"
 
     def read(self, path: str, **instead: Any) -> Judgments:
@@ -200,7 +225,8 @@ class Reading:
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as the arguments of ``adjudge.read``."""
-        arguments = {**vars(self), "labels": label_list(self.labels), "values": label_values(self.values)}
+        lists = {name: label_list(getattr(self, name)) for name in ("labels", "missing", "abstain")}
+        arguments = {**vars(self), **lists, "values": label_values(self.values)}
         return {"format": arguments.pop("input_format"), **arguments}
 
     def changed(self) -> list[str]:

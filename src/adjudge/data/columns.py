@@ -18,6 +18,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
 }
 ALSO: Mapping[str, tuple[str, ...]] = {  # names that count only if no column has a usual one
     "item": ("docno", "passage"),
+    "judge": ("participant", "prolific_pid"),
     "label": ("grade", "relevance", "rel"),
     "topic": ("qid",),
 }
@@ -133,6 +134,8 @@ def _column_error(role: str, names: Sequence[str], candidates: Sequence[str], so
     problem = f"no column for the {role} (columns: {quoted(names)}); usual names are {usual_names}"
     recognised = any(_candidates(other, names) for other in USUAL)
     hint = "" if recognised or not names else "; if the first row holds data, add a header above it"
+    if role == "judge" and not _candidates("label", names):
+        hint = "; if every other column is a judge, give --input-format wide"
     return InputError(f"{problem}, or name it with --{role}{hint}", source)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
@@ -14,9 +14,18 @@ import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.columns import EXPORT, find_columns, is_usual
-from adjudge.data.judgments import Judgments, Origin, from_codes
+from adjudge.data.judgments import ABSTENTIONS, Judgments, Origin, from_codes
+from adjudge.data.label_values import (
+    confidence_note,
+    label_values,
+    left_out_note,
+    odd_labels,
+    odd_names,
+    spelling_key,
+    spellings,
+)
 from adjudge.data.panel import panel_columns
-from adjudge.data.scale import Label, Labels, Scale, Values, given_scale, number_of, scale_of
+from adjudge.data.scale import Label, Labels, Scale, Values, given_scale, scale_of
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, quote, quoted
 from adjudge.kernels.coding import Hashes, code
@@ -38,12 +47,24 @@ class Coded(NamedTuple):
     first: Codes  # the row where each code first appears
 
 
+class LabelOptions(NamedTuple):
+    """How the values in the column of labels are read."""
+
+    missing: Sequence[str] | None = None  # texts that mean that there is no label; None for the usual ones
+    abstain: Sequence[str] | None = None  # texts that mean that the judge could not tell
+    keep_case: bool = False  # whether Yes and yes are different labels
+
+
+AS_USUAL = LabelOptions()
+
+
 def encode(
     source: Source,
     named: Mapping[str, str | None],
     labels: Labels | None = None,
     ordinal: bool = False,
     values: Values | None = None,
+    label_options: LabelOptions = AS_USUAL,
 ) -> Judgments:
     """Encode a table of judgments; what cannot be right is refused with its file and row.
 
@@ -59,6 +80,8 @@ def encode(
         Whether the order of the labels has a meaning.
     values
         The value of every label, which gives them an order.
+    label_options
+        Which labels are missing values and abstentions, and whether case matters.
 
     Returns
     -------
@@ -68,19 +91,28 @@ def encode(
     roles = find_columns(source.columns, named, source.name)
     source = without_undecided(source, roles["label"])
     refuse_swapped_columns(source, roles)
-    columns = code_columns(source, {role: roles[role] for role in CODED if role in roles})
+    order = source.order(roles["label"]) if labels is None and values is None else None
+    kept = _labels_of(order or labels, values)
+    source, columns, left_out = _labelled(source, roles, kept, label_options)
     item, judge, label = columns["item"], columns["judge"], columns["label"]
     if not {"item", "judge"} <= {role for role, column in named.items() if column}:
         _warn_of_swapped_values(source, item, judge)
-    order = source.order(roles["label"]) if labels is None and values is None else None
     advice = EXTEND if values is None else EVERY_VALUE
-    scale, to_scale = scale_codes(source, label, order or labels, ordinal or order is not None, advice, values)
+    is_ordinal = ordinal or order is not None
+    scale, to_scale = scale_codes(source, label, order or labels, is_ordinal, advice, values, label_options.keep_case)
+    notes = odd_labels(scale.labels, scale.ordinal) if not kept else []
+    if not isinstance(labels, Scale):  # as those of a fit, whose judgments are read again
+        notes += [odd_names(item.names, "item"), odd_names(judge.names, "judge")]
+        notes += [confidence_note(source.columns, roles)]
+    for note in filter(None, notes):
+        warnings.warn(f"{source.name}: {note}", AdjudgeWarning, stacklevel=3)
     optional = _optional_columns(source, roles)
     if "topic" in columns:
         topic = columns["topic"]
         item = _split_topics(source, item, topic)
         optional |= {"topics": topic.names.alias("topic"), "topic": frozen(topic.code[item.first])}
     panel, facts = panel_columns(source, roles.values(), judge.code, judge.names)
+    used = {**roles, **facts, **{role: column for role, column in source.used.items() if role in roles}}
     return from_codes(
         item.code,
         judge.code,
@@ -89,10 +121,113 @@ def encode(
         judges=judge.names.alias("judge"),
         scale=scale,
         kind=source.kind,
-        origin=Origin(source.name, source.format, source.encoding, source.compression, {**roles, **facts}),
+        origin=Origin(
+            source.name,
+            source.format,
+            source.encoding,
+            source.compression,
+            used,
+            source.shape,
+            left_out.missing,
+            () if kept else spellings(label.names.to_list(), label_options.keep_case).notes,
+            tuple(name for name in source.columns if name not in used.values()) if not source.used else (),
+        ),
         panel=panel,
+        abstained=_saved_abstentions(source, judge) if left_out.abstentions is None else left_out.by_judge(judge.names),
         **optional,
     )
+
+
+class _LeftOut(NamedTuple):
+    """The judgments that have no label."""
+
+    missing: int = 0
+    judges: pl.Series | None = None  # the judges of all rows, by name
+    abstentions: Codes | None = None  # how often each of them abstained
+
+    def by_judge(self, judges: pl.Series) -> Codes | None:
+        """Return how often each judge abstained (J), None if no label was declared an abstention."""
+        if self.judges is None or self.abstentions is None:
+            return None
+        counts = dict(zip(self.judges.to_list(), self.abstentions.tolist(), strict=True))
+        return frozen(np.array([counts.get(name, 0) for name in judges.to_list()], np.int64))
+
+
+def _saved_abstentions(source: Source, judge: Coded) -> Codes | None:
+    """Return how often each judge abstained, from a table of judgments that adjudge has written; else None."""
+    if ABSTENTIONS not in source.columns:
+        return None
+    counts = source.column(ABSTENTIONS).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+    return frozen(counts[judge.first].astype(np.int64))
+
+
+def _labels_of(labels: Labels | None, values: Values | None) -> list[object]:
+    """Return the labels that a user gave, none if they gave none."""
+    if isinstance(labels, Scale):
+        return [*labels.labels]
+    return [*(values or ()), *(labels if labels is not None and not isinstance(labels, str) else ())]
+
+
+def _labelled(
+    source: Source, roles: Mapping[str, str], kept: Sequence[object], label_options: LabelOptions
+) -> tuple[Source, dict[str, Coded], _LeftOut]:
+    """Return the rows that have a label, their columns as codes, and what was left out."""
+    coded = {role: roles[role] for role in CODED if role in roles}
+    columns = _code_columns(source, coded)
+    label, judge = columns["label"], columns["judge"]
+    values = label_values(label.names, label_options.missing, label_options.abstain, kept)
+    left_out = values.left_out
+    abstains = label_options.abstain is not None
+    if label_options.abstain and not values.abstention.any():
+        message = f"{source.name}: --abstain: no judgment has the label {quoted(label_options.abstain)}"
+        warnings.warn(message, AdjudgeWarning, stacklevel=4)
+    if not left_out.any():
+        _refuse_empty_names(source, roles, columns)
+        zeros = np.zeros(len(judge.names), np.int64) if abstains else None
+        return source, columns, _LeftOut(0, judge.names, zeros)
+    if left_out.all():
+        problem = "every label is missing" if values.missing.all() else "no judgment has a label: all are abstentions"
+        raise source.wrong(f"{problem} (column {quote(roles['label'])})", int(label.first[0]))
+    with_label = ~left_out[label.code]
+    rows = np.flatnonzero(with_label)
+    labelled = filtered(source, pl.Series(with_label), rows)
+    remaining = _code_columns(labelled, coded)
+    _refuse_empty_names(labelled, roles, remaining)
+    lost = [_number_of_names(columns[role]) - len(remaining[role].names) for role in ("item", "judge")]
+    count = np.bincount(label.code, minlength=len(label.names))
+    if values.missing.any() or any(lost):  # abstentions that the user declared need no note
+        note = left_out_note(label.names, values, count, *lost)
+        warnings.warn(f"{source.name}: {note}", AdjudgeWarning, stacklevel=4)
+    abstained = np.bincount(judge.code[values.abstention[label.code]], minlength=len(judge.names)) if abstains else None
+    return labelled, remaining, _LeftOut(int(count[values.missing].sum()), judge.names, abstained)
+
+
+def _number_of_names(coded: Coded) -> int:
+    """Return the number of names that are not empty."""
+    return len(coded.names) - int(_is_empty(coded.names).sum())
+
+
+def filtered(source: Source, keep: pl.Series, rows: Codes) -> Source:
+    """Return only some rows of a source; messages keep their numbers."""
+    return replace(
+        source,
+        column=lambda name: source.column(name).filter(keep),
+        row=lambda position: source.row(int(rows[position])),
+    )
+
+
+def without_missing(
+    source: Source, label: str, label_options: LabelOptions, kept: Sequence[object]
+) -> tuple[Source, int]:
+    """Return the rows of a batch that have a label, and how many have none; see ``encode``."""
+    series = source.column(label)
+    _refuse_nested(source, "label", label, series)
+    values = code_names(series)
+    left_out = label_values(_plain(values.names), label_options.missing, label_options.abstain, kept).left_out
+    if not left_out.any():
+        return source, 0
+    with_label = ~left_out[values.code]
+    return filtered(source, pl.Series(with_label), np.flatnonzero(with_label)), int((~with_label).sum())
 
 
 def _optional_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Any]:
@@ -141,9 +276,22 @@ def code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:
     dict
         Role -> ``Coded``: the code of every row, and the names of the codes.
     """
+    columns = _code_columns(source, roles)
+    _refuse_empty_names(source, roles, columns)
+    return columns
+
+
+def _code_columns(source: Source, roles: Mapping[str, str]) -> dict[str, Coded]:
+    """Encode the columns of some roles, with null and empty values as names of their own."""
     with ThreadPoolExecutor(2) as pool:
         coded = pool.map(lambda role: _code_column(source, role, roles[role]), roles)
         return dict(zip(roles, coded, strict=True))
+
+
+def _refuse_empty_names(source: Source, roles: Mapping[str, str], columns: Mapping[str, Coded]) -> None:
+    """Refuse a missing or empty name in any column."""
+    for role, coded in columns.items():
+        _refuse_empty(source, role, roles[role], coded)
 
 
 def scale_codes(
@@ -153,8 +301,11 @@ def scale_codes(
     ordinal: bool,
     advice: str = EXTEND,
     values: Values | None = None,
+    keep_case: bool = False,
 ) -> tuple[Scale, Codes]:
     """Return the scale of labels, and the position on it of each label that occurs.
+
+    Spellings of a label, such as ``Yes`` and ``yes``, have one position, with a note.
 
     Parameters
     ----------
@@ -170,13 +321,25 @@ def scale_codes(
         The end of the message about a label that is not on the scale.
     values
         The value of every label, which gives them an order.
+    keep_case
+        Whether labels in different case are different labels.
     """
     names = label.names.to_list()
     given = labels is not None or values is not None
-    if not given:
-        _refuse_twins(source, label)
-    scale = given_scale(labels, ordinal, names[0], values) if given else scale_of(names, ordinal)
-    positions = scale.places(names)
+    spelled = spellings(names, keep_case)
+    note = ""
+    if given:
+        scale = given_scale(labels, ordinal, names[0], values)
+        positions, others = _places(scale, names, keep_case)
+        note = "; ".join(f"{quote(name)} is read as the label {quote(scale.names[k])}" for name, k in others)
+    else:
+        scale = scale_of(dict.fromkeys(spelled.label), ordinal)
+        positions = scale.places(spelled.label)
+        note = "; ".join(spelled.notes)
+    if note:
+        same_case = spellings(names, keep_case=True).merged == spelled.merged and not given
+        advice_case = "" if same_case else " (--keep-case keeps labels in different case apart)"
+        warnings.warn(f"{source.name}: {note}{advice_case}", AdjudgeWarning, stacklevel=3)
     for value, row, position in zip(names, label.first, positions, strict=True):
         if position is None:
             raise source.wrong(f"label {quote(value)} is not one of {quoted(scale.names)}{advice}", int(row))
@@ -194,9 +357,7 @@ def _code_column(source: Source, role: str, column: str) -> Coded:
         names = _plain(coded.names)
     except pl.exceptions.PolarsError as error:
         raise source.wrong(f"column {quote(column)} holds {series.dtype} values that are not text") from error
-    coded = _rename(coded, names.str.strip_chars() if source.text else names)
-    _refuse_empty(source, role, column, coded)
-    return coded
+    return _rename(coded, names.str.strip_chars() if source.text and names.dtype == pl.String else names)
 
 
 def code_names(series: pl.Series) -> Coded:
@@ -260,24 +421,33 @@ def _refuse_nested(source: Source, role: str, column: str, series: pl.Series) ->
 
 def _refuse_empty(source: Source, role: str, column: str, coded: Coded) -> None:
     """Refuse a missing or empty name."""
-    missing = coded.names.is_null()
-    if coded.names.dtype == pl.String:
-        missing |= (coded.names == "").fill_null(True)
-    elif coded.names.dtype.is_float():
-        missing |= coded.names.is_nan().fill_null(True)
+    missing = _is_empty(coded.names)
     if missing.any():
         position = int(coded.first[missing.to_numpy()].min())
         raise source.wrong(f"the {role} (column {quote(column)}) is empty", position)
 
 
-def _refuse_twins(source: Source, label: Coded) -> None:
-    """Refuse a number that is written in two ways, such as 1 and 1.0, which would be two labels."""
-    written: dict[float, Label] = {}
-    for value, position in zip(label.names, label.first, strict=True):
-        number = number_of(value)
-        if number is not None and written.setdefault(number, value) != value:
-            problem = f"label {quote(value)} is {quote(written[number])} written in another way"
-            raise source.wrong(f"{problem}: write them alike, or give both with --labels", int(position))
+def _is_empty(names: pl.Series) -> pl.Series:
+    """Return which names are null, empty or NaN."""
+    empty = names.is_null()
+    if names.dtype == pl.String:
+        empty |= (names == "").fill_null(True)
+    elif names.dtype.is_float():
+        empty |= names.is_nan().fill_null(True)
+    return empty
+
+
+def _places(scale: Scale, names: Sequence[Label], keep_case: bool) -> tuple[list[int | None], list[tuple[Label, int]]]:
+    """Return the positions of labels on a scale that was given, and the labels that have another spelling there."""
+    positions, others = scale.places(names), list[tuple[Label, int]]()
+    if None in positions:
+        keys = [spelling_key(name, keep_case) for name in scale.labels]
+        by_spelling = {key: k for k, key in enumerate(keys) if keys.count(key) == 1}
+        for n, name in enumerate(names):
+            if positions[n] is None and (place := by_spelling.get(spelling_key(name, keep_case))) is not None:
+                positions[n] = place
+                others.append((name, place))
+    return positions, others
 
 
 def refuse_swapped_columns(source: Source, roles: Mapping[str, str]) -> None:

@@ -29,6 +29,12 @@ FilePath: TypeAlias = str | os.PathLike[str]
 
 PARQUET = b"PAR1"
 ZIP = b"PK\x03\x04"
+BINARIES = (  # formats of tables that are not text, and the first bytes of their files
+    ("parquet", PARQUET),
+    ("arrow", b"ARROW1"),
+    ("arrow", b"\xff\xff\xff\xff"),  # a stream, as Hugging Face datasets are stored
+    ("excel", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),  # before 2007
+)
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 FALLBACK = "windows-1252"
 BINARY = "binary"
@@ -39,7 +45,7 @@ DAMAGED = "the compressed file is damaged or cut off"
 
 @dataclass(frozen=True)
 class Content:
-    """What a file contains: UTF-8 text without a byte order mark, or the bytes of a Parquet file."""
+    """What a file contains: UTF-8 text without a byte order mark, or the bytes of a file that is not text."""
 
     name: str  # as messages call the file
     data: bytes
@@ -56,10 +62,26 @@ class Content:
         """Whether the content is a Parquet file."""
         return self.data.startswith(PARQUET)
 
+    @property
+    def binary_format(self) -> str | None:
+        """The format of a table that is not text, None if the content is text."""
+        return binary_format(self.data) if self.encoding == BINARY or self.is_parquet else None
+
 
 def display_name(path: FilePath) -> str:
     """Return the name of a file in messages."""
     return "standard input" if str(path) == "-" else str(path)
+
+
+def binary_format(data: bytes) -> str | None:
+    """Return the format of a table that is not text from its bytes, None if it is another file.
+
+    >>> binary_format(b"PAR1..."), binary_format(b"item,judge,label")
+    ('parquet', None)
+    """
+    if data.startswith(ZIP) and b"xl/workbook" in data:
+        return "excel"
+    return next((name for name, start in BINARIES if data.startswith(start)), None)
 
 
 def read_bytes(path: FilePath, limit: int = -1) -> bytes:
@@ -89,7 +111,7 @@ def read_content(path: FilePath, name: str | None = None, *, limit: int | None =
     Returns
     -------
     Content
-        UTF-8 text, or the bytes of a Parquet file, with the encoding and the compression that the file had.
+        UTF-8 text, or the bytes of a table that is not text, with the encoding and the compression that the file had.
     """
     name = name or display_name(path)
     try:
@@ -102,8 +124,9 @@ def read_content(path: FilePath, name: str | None = None, *, limit: int | None =
 def decode_content(data: bytes, name: str, *, limit: int | None = None, empty: bool = False) -> Content:
     """Return bytes, decompressed and decoded; see ``read_content``."""
     plain, compression = decompress(data, name, limit)
-    binary = plain.startswith(PARQUET)
-    text, encoding = (plain, BINARY) if binary else to_utf8(plain, name)
+    # a file of limited size may come from anybody, and a workbook is an archive of any size
+    is_binary = plain.startswith(PARQUET) or (limit is None and binary_format(plain) is not None)
+    text, encoding = (plain, BINARY) if is_binary else to_utf8(plain, name)
     if not empty and (not text or text.isspace()):
         raise InputError("the file is empty", name)
     return Content(name, text, encoding, compression)
@@ -139,6 +162,8 @@ def decompress(data: bytes, name: str, limit: int | None = None) -> tuple[bytes,
     (b'item,judge', 'gzip')
     """
     if data.startswith(ZIP):
+        if limit is None and binary_format(data) == "excel":
+            return data, None
         raise InputError("is a zip archive or an Excel workbook: unpack it, or save the sheet as CSV", name)
     compression = compression_of(data)
     plain = data

@@ -1,4 +1,4 @@
-"""The formats of tables: CSV, TSV, JSON lines, Parquet and TREC files, the same for every table that adjudge reads.
+"""The formats of tables: CSV, TSV, JSON, Parquet, Arrow, Excel and TREC files, for every table that adjudge reads.
 
 ``open_source`` reads a whole table as columns, quickly, and refuses it at the first problem. ``read_rows`` goes through
 a table row by row and collects all problems, for files that people write by hand. Both recognise the same formats,
@@ -11,6 +11,8 @@ import csv
 import io
 import json
 import os
+import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,8 +25,9 @@ import polars as pl
 from adjudge.data import files, trec
 from adjudge.data.columns import match_columns
 from adjudge.data.files import PARQUET, Content, FilePath, display_name, read_bytes, read_content
-from adjudge.data.source import Source, from_frame, from_lines
-from adjudge.errors import InputError, Problems, UsageError, quote, quoted
+from adjudge.data.scale import INVISIBLE
+from adjudge.data.source import Source, from_frame, from_lines, from_object
+from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, Problems, UsageError, quote, quoted
 
 csv.field_size_limit(2**31 - 1)  # a value may be a document; the limit of Python is 131,072 characters
 
@@ -35,15 +38,24 @@ SUFFIXES = {
     ".tab": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
-    ".json": "jsonl",
+    ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xls": "excel",
     ".qrels": "qrels",
     ".qrel": "qrels",
 }
 STRAY_QUOTE = "there is a quotation mark inside a value"
 OPEN_QUOTE = "a quotation mark is opened and not closed"
 QUOTE_HINT = "put the whole value in quotation marks, and double those inside it"
+MARKDOWN_RULE = rb"(?<=\n)[ \t]*\|?[ \t]*:?-{2,}:?[ \t|:-]*\r?\n"  # the line below the header of a table in Markdown
+NESTED = "holds a list or record in some rows and not in others"
+BINARY_FORMATS = ("parquet", "arrow", "excel")
 NOT_AN_OBJECT = "is JSON but not an object with named values; give one object per line"
 
 
@@ -68,7 +80,8 @@ def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
     Parameters
     ----------
     data
-        A path, ``-`` for standard input, or a frame. A Parquet file on disk is read one column at a time.
+        A path, ``-`` for standard input, or an object that ``source.from_object`` takes. A Parquet file on disk is read
+        one column at a time.
     format
         A name in ``READERS``. By default it is recognised from the content and the name of the file.
 
@@ -78,16 +91,16 @@ def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
         The columns, with the format, the encoding and the compression of the file.
     """
     if not isinstance(data, str | os.PathLike):
-        return from_frame(data)
+        return from_object(data)
     if format in (None, "parquet") and os.path.isfile(data) and read_bytes(data, len(PARQUET)) == PARQUET:
         return replace(_parquet_source(Path(data), display_name(data)), format="parquet")
-    is_binary = (format or named_format(data)) == "parquet"
+    is_binary = (format or named_format(data)) in BINARY_FORMATS
     content = files.binary_content(data) if is_binary else read_content(data)
     kind = format or format_of(content)
     if kind not in READERS:
         raise UsageError(f"format {kind!r} is not one of {quoted(READERS, most=99)}")
     source = READERS[kind](content)
-    encoding = None if content.is_parquet else content.encoding
+    encoding = None if content.encoding == files.BINARY else content.encoding
     return replace(source, format=kind, encoding=encoding, compression=content.compression)
 
 
@@ -180,13 +193,25 @@ def format_of(content: Content) -> str:
     ('jsonl', 'qrels')
     """
     named = named_format(content.name)
-    if content.is_parquet or named == "parquet":
-        return "parquet"
-    first = next((line for line in io.BytesIO(content.data) if line.strip()), b"").decode(errors="replace")
+    binary = content.binary_format or (named if named in BINARY_FORMATS else None)
+    if binary is not None:
+        return binary
+    lines = (line for line in io.BytesIO(content.data) if line.strip())
+    first = next(lines, b"").decode(errors="replace")
     if named not in ("jsonl", "qrels"):
-        sniffed = "jsonl" if first.lstrip().startswith("{") else trec.sniff_format(first)
-        return sniffed or named or "csv"
+        start = first.lstrip()[:1]
+        if start == "{" or (start == "[" and named in (None, "json")):
+            return "json" if start == "[" or _is_document(first, next(lines, None) is None) else "jsonl"
+        return trec.sniff_format(first) or (named if named != "json" else "jsonl") or "csv"
     return named
+
+
+def _is_document(first: str, is_last: bool) -> bool:
+    """Whether a file is one JSON value, from its first line that is not blank; else it has one object per line."""
+    record = parse_json_object(first)
+    if isinstance(record, str):
+        return first.strip() == "{" or (first.rstrip()[-1:] in "{[,:" and not is_last)
+    return is_last and bool(record) and all(isinstance(value, dict | list) for value in record.values())
 
 
 def named_format(path: FilePath) -> str | None:
@@ -227,12 +252,60 @@ def _parquet_source(file: Path | bytes, name: str) -> Source:
         return Source(name, tuple(table.collect_schema()), column)
 
 
+def _arrow_source(content: Content) -> Source:
+    """Return an Arrow (Feather) file or stream; its columns are in memory."""
+    data, name = content.data, content.name
+    if files.binary_format(data) != "arrow":
+        raise InputError("is not an Arrow file", name)
+    try:
+        is_file = data.startswith(b"ARROW1")
+        frame = pl.read_ipc(io.BytesIO(data)) if is_file else pl.read_ipc_stream(io.BytesIO(data))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError("the Arrow file is damaged, or was cut off while it was written or copied", name) from error
+    return from_frame(frame, name)
+
+
+def _excel_source(content: Content) -> Source:
+    """Return the first sheet of an Excel workbook with any rows; every value is text, as in separated values."""
+    data, name = content.data, content.name
+    if files.binary_format(data) != "excel":
+        raise InputError("is not an Excel workbook", name)
+    try:
+        import fastexcel
+    except ImportError as error:
+        raise MissingExtra("'adjudge[excel]'", "reading an Excel workbook") from error
+    try:
+        workbook = fastexcel.read_excel(data)
+        sheets = {sheet: workbook.load_sheet(sheet, header_row=None, dtypes="string") for sheet in workbook.sheet_names}
+    except (fastexcel.FastExcelError, ValueError) as error:
+        raise InputError("the Excel workbook is damaged, or protected with a password", name) from error
+    filled = [sheet for sheet, content in sheets.items() if content.height]
+    if not filled:
+        raise InputError("the Excel workbook is empty", name)
+    if len(filled) > 1:
+        others = f"{quoted(filled[1:])} {'is' if len(filled) == 2 else 'are'} not read"
+        warnings.warn(f"{name}: sheet {quote(filled[0])} is read, and {others}", AdjudgeWarning, stacklevel=4)
+    table = sheets[filled[0]].to_polars()
+    header = ["" if value is None else value.strip() for value in table.row(0)]
+    twice = _repeated_name(header)
+    if twice is not None:
+        raise InputError(twice, name, 1)
+    table.columns = [column or f"column {n}" for n, column in enumerate(header, 1)]
+    return from_lines(name, table.slice(1), 2)
+
+
 def _separated_source(content: Content, separator: str | None = None) -> Source:
     """Return separated values; every value stays the text that it is."""
     data, name = content.data, content.name
     data = data if b"\n" in data else data.replace(b"\r", b"\n")
     table = data.lstrip(b"\r\n")
-    separator = separator or separator_of(io.BytesIO(table).readline().decode(errors="replace"))
+    if table[:4].lower() == b"sep=":  # how Excel is told the separator
+        separator, table = table[4:5].decode(errors="replace"), table[table.find(b"\n") + 1 :]
+    first = io.BytesIO(table).readline().decode(errors="replace")
+    if separator is None or separator not in first:
+        separator = separator_of(first)
+    if separator == "|":
+        table = re.sub(MARKDOWN_RULE, b"\n", table, count=1)
     try:
         header = next(csv.reader(io.TextIOWrapper(io.BytesIO(table), "utf8", newline=""), delimiter=separator))
         frame = pl.read_csv(table, separator=separator, infer_schema=False)
@@ -243,13 +316,18 @@ def _separated_source(content: Content, separator: str | None = None) -> Source:
     if twice is not None:
         raise InputError(twice, name, above + 1)
     if len(header) == frame.width:  # polars does not undouble quotation marks in names
-        frame.columns = [column.strip() or old for column, old in zip(header, frame.columns, strict=True)]
+        frame.columns = [_visible(column) or old for column, old in zip(header, frame.columns, strict=True)]
     return from_lines(name, frame, above + 2)
+
+
+def _visible(name: str) -> str:
+    """Return the name of a column without blanks around it and without invisible characters."""
+    return name.translate(INVISIBLE).strip()
 
 
 def _repeated_name(header: Sequence[str]) -> str | None:
     """Return the problem that two columns have one name, None if they do not."""
-    names = Counter(map(str.strip, header))
+    names = Counter(map(_visible, header))
     twice = next((name for name, count in names.items() if name and count > 1), None)
     return None if twice is None else f"two columns are called {quote(twice)}: rename one"
 
@@ -325,23 +403,58 @@ def _has_value(values: list[str] | str) -> bool:
 def _json_source(content: Content) -> Source:
     """Return a table with one JSON object per line."""
     data, name = content.data, content.name
-    try:
-        frame = pl.read_ndjson(data, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _first_json_problem(content) or InputError("is not readable as JSON lines", name) from error
-
-    def column(wished: str) -> pl.Series:
-        series = frame.get_column(wished)
-        if series.dtype == pl.String and series.str.contains(r"^[\[{]").any():  # polars writes a list as text
-            problem = _first_json_problem(content, wished)
-            if problem is not None:
-                raise problem
-        return series
 
     def row(position: int) -> int:
         return [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip()][position]
 
-    return Source(name, tuple(frame.columns), column, row)
+    def records() -> list[dict[str, Any]]:
+        return [values for _, values in _json_rows(content.text) if isinstance(values, dict)]
+
+    try:
+        frame = pl.read_ndjson(data, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        problem = _first_json_problem(content)
+        if problem is None or problem.problem.endswith(
+            NESTED
+        ):  # records of different shapes, as annotation tools write
+            objects = from_object(records(), name)
+            return replace(
+                objects, column=lambda wished: _checked_json(content, wished, objects.column(wished)), row=row
+            )
+        raise problem or InputError("is not readable as JSON lines", name) from error
+
+    def column(wished: str) -> pl.Series:
+        return _checked_json(content, wished, frame.get_column(wished))
+
+    return Source(name, tuple(frame.columns), column, row, records=records)
+
+
+def _checked_json(content: Content, name: str, series: pl.Series) -> pl.Series:
+    """Return a column of JSON lines; one that has lists or records in some rows only is refused."""
+    if series.dtype == pl.Object or (series.dtype == pl.String and series.str.contains(r"^[\[{]").any()):
+        problem = _first_json_problem(content, name)  # polars writes a list as text
+        if problem is not None:
+            raise problem
+    return series
+
+
+def _document_source(content: Content) -> Source:
+    """Return a file that is one JSON value: a list of objects or rows, a dictionary of columns, or one by item."""
+    name = content.name
+    try:
+        value = json.loads(content.text, parse_constant=lambda constant: None)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
+        raise InputError(f"is not JSON ({reason})", name, line) from error
+    if isinstance(value, dict) and not all(isinstance(each, dict | list) for each in value.values()):
+        value = [value]
+    if not isinstance(value, dict | list):
+        raise InputError("is JSON but not a table: give a list of objects, or one object per line", name)
+    try:
+        return replace(from_object(value, name), row=lambda position: position + 1)
+    except InputError as error:
+        raise InputError(error.problem, name, None if error.row is None else error.row + 1) from error
 
 
 def _first_json_problem(content: Content, only: str | None = None) -> InputError | None:
@@ -353,7 +466,7 @@ def _first_json_problem(content: Content, only: str | None = None) -> InputError
         for key, value in values.items():
             is_nested = isinstance(value, list | dict)
             if only in (None, key) and value is not None and nested.setdefault(key, is_nested) != is_nested:
-                problem = f"{quote(key)} holds a list or record in some rows and not in others"
+                problem = f"{quote(key)} {NESTED}"
                 return InputError(problem, content.name, line)
     return None
 
@@ -412,6 +525,9 @@ READERS: Mapping[str, Callable[[Content], Source]] = {
     "csv": _separated_source,
     "tsv": lambda content: _separated_source(content, "\t"),
     "jsonl": _json_source,
+    "json": _document_source,
+    "arrow": _arrow_source,
+    "excel": _excel_source,
     "parquet": lambda content: _parquet_source(content.data, content.name),
     "qrels": trec.qrels_source,
     "trec-task1": trec.task1_source,

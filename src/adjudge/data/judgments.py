@@ -25,6 +25,7 @@ from adjudge.kernels.coding import grouped, starts
 
 Names: TypeAlias = pl.Series
 
+ABSTENTIONS = "judge_abstentions"  # the column of a written table that says how often the judge could not tell
 REPEATS = ("keep", "merge", "drop")
 
 
@@ -36,6 +37,10 @@ class Origin(NamedTuple):
     encoding: str | None
     compression: str | None
     columns: Mapping[str, str]  # role -> column
+    shape: str = "long"  # one judgment per row, or the export that the table was recognised as
+    missing: int = 0  # judgments without a label, which are left out
+    merged: tuple[str, ...] = ()  # what was read as one label
+    unused: tuple[str, ...] = ()  # columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,7 @@ class Judgments:
     origin: Origin | None = None
     aside: Flags | None = None  # (I) items whose gold fixes their truth, and calibrates nothing
     panel: Panel | None = None  # what is known about the judges (J)
+    abstained: Codes | None = None  # (J) how often each judge could not tell; None if no label is an abstention
 
     def __repr__(self) -> str:
         parts = [f"{len(self.items):,} items", f"{len(self.judges):,} judges", f"{len(self.scale)} labels"]
@@ -222,6 +228,7 @@ class NewJudgments(NamedTuple):
     label: Codes  # (n)
     weight: Floats | None  # (n)
     time: Names | None  # (n)
+    abstained: Codes | None = None  # (J) of all judges
 
 
 def match_names(index: NameIndex, new: Judgments) -> NewJudgments:
@@ -252,7 +259,13 @@ def match_names(index: NameIndex, new: Judgments) -> NewJudgments:
         new.label[order],
         None if new.weight is None else new.weight[order],
         None if new.time is None else new.time.gather(order),
+        abstentions_by(new.abstained, judge, len(judges)),
     )
+
+
+def abstentions_by(abstained: Codes | None, judge: Codes, size: int) -> Codes | None:
+    """Return the abstentions of judges by their position among others (J); ``judge`` has the position of each."""
+    return None if abstained is None else np.bincount(judge, abstained, size).astype(np.int64)
 
 
 def append(old: Judgments, new: NewJudgments) -> Judgments:
@@ -265,8 +278,12 @@ def append(old: Judgments, new: NewJudgments) -> Judgments:
     if old.weight is not None or new.weight is not None:
         old_weight = np.ones(len(old)) if old.weight is None else old.weight
         weight = frozen(np.insert(old_weight, after, 1.0 if new.weight is None else new.weight))
+    abstained = abstentions_by(old.abstained, np.arange(len(old.judges)), len(new.names.judges))
+    if abstained is not None and new.abstained is not None:
+        abstained = abstained + new.abstained
     return replace(
         old,
+        abstained=new.abstained if abstained is None else frozen(abstained),
         items=new.names.items,
         judges=new.names.judges,
         topics=new.names.topics,
@@ -394,7 +411,9 @@ def describe(judgments: Judgments) -> dict[str, str]:
     if origin is not None:
         form = [origin.format, *(part for part in (origin.encoding, origin.compression) if part)]
         rows = {"source": origin.name, "format": ", ".join(form)}
+        rows |= {} if origin.shape == "long" else {"shape": origin.shape}
         rows |= {f"{role} column": column for role, column in origin.columns.items()}
+        rows |= {"columns not used": quoted(origin.unused)} if origin.unused else {}
     order = "ordinal" if judgments.scale.ordinal else "nominal"
     pair = judgments.item().astype(np.int64) * len(judgments.judges) + judgments.judge
     per_item, per_judge = np.diff(judgments.start), np.bincount(judgments.judge, minlength=len(judgments.judges))
@@ -410,6 +429,13 @@ def describe(judgments: Judgments) -> dict[str, str]:
         "judgments per judge": _spread(per_judge),
         "repeats": f"{len(judgments) - np.unique(pair).size:,}",
     }
+    if origin is not None:
+        rows["missing labels"] = f"{origin.missing:,}"
+        rows |= {"merged spellings": "; ".join(origin.merged)} if origin.merged else {}
+    if judgments.abstained is not None:
+        total = int(judgments.abstained.sum())
+        share = total / max(1, total + len(judgments))
+        rows["abstentions"] = f"{total:,} ({share:.1%} of the judgments and abstentions)"
     if judgments.weight is not None:
         rows["weights"] = f"{judgments.weight.min():g} to {judgments.weight.max():g}"
     if judgments.time is not None:
@@ -440,6 +466,8 @@ def judgment_table(judgments: Judgments) -> pl.DataFrame:
     if judgments.panel is not None:
         facts = judgments.panel.columns("judge_")
         columns |= {name: column.gather(judgments.judge) for name, column in facts.items()}
+    if judgments.abstained is not None:
+        columns[ABSTENTIONS] = judgments.abstained[judgments.judge]
     return pl.DataFrame(columns)
 
 

@@ -40,16 +40,20 @@ from adjudge.data.blocks import (
 )
 from adjudge.data.columns import find_columns
 from adjudge.data.encode import (
+    AS_USUAL,
     CODED,
     Coded,
+    LabelOptions,
     code_columns,
     code_names,
     refuse_no_weight,
     refuse_swapped_columns,
     scale_codes,
     weights_of,
+    without_missing,
     without_undecided,
 )
+from adjudge.data.exports import shape_of
 from adjudge.data.files import FALLBACK, MARKS, PARQUET, FilePath, compression_of, display_name, read_bytes
 from adjudge.data.formats import SUFFIXES, intact_parquet, open_source, separator_of
 from adjudge.data.judgments import Judgments, from_codes
@@ -57,7 +61,7 @@ from adjudge.data.scale import Label, Scale, Values
 from adjudge.data.source import Source, from_lines
 from adjudge.data.trec import sniff_format
 from adjudge.data.write import write_file
-from adjudge.errors import AdjudgeWarning, InputError, UsageError
+from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote
 
 SEPARATED = {".csv": None, ".tsv": "\t", ".tab": "\t"}  # separator of values, None if the header shows it
 SAMPLE = 1 << 16  # bytes from which the length of a line is estimated
@@ -222,6 +226,7 @@ class Table(NamedTuple):
     repeats: str = "keep"
     format: str | None = None
     values: Values | None = None
+    label_options: LabelOptions = AS_USUAL
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what is stored with blocks to recognise the same table."""
@@ -234,6 +239,7 @@ class Table(NamedTuple):
             "repeats": self.repeats,
             **({} if self.format is None else {"format": self.format}),
             **({} if self.values is None else {"values": {str(name): value for name, value in self.values.items()}}),
+            **({} if self.label_options == AS_USUAL else {"label_options": list(self.label_options)}),
         }
 
 
@@ -377,9 +383,15 @@ def _write_piles(table: Table, piles: _Piles, total: int, tell: Say) -> _TableNa
     """Read all rows once, write them to their piles, and return their names."""
     judges, labels, topics, weight, done = Register(), Register(), Register(), None, 0
     roles, first = dict[str, str](), list[tuple[str, int]]()
+    given, without_label = [*(table.labels or ()), *(table.values or ())], 0
     for source, rows in batches(table.files, BATCH, table.format):
+        _refuse_other_shapes(source, table.named)
         roles = _same_roles(table, source, roles)
         source = without_undecided(source, roles["label"])
+        source, left_out = without_missing(source, roles["label"], table.label_options, given)
+        without_label, done = without_label + left_out, done + rows
+        if left_out == rows:
+            continue
         coded = code_columns(source, {role: roles[role] for role in CODED if role in roles})
         label = coded["label"]
         count, code = len(labels.codes), labels.number(label.names)
@@ -391,11 +403,23 @@ def _write_piles(table: Table, piles: _Piles, total: int, tell: Say) -> _TableNa
             columns["weight"] = weights_of(source, roles["weight"])
             weight = (weight or 0.0) + float(columns["weight"].sum())
         piles.add(coded["item"], columns)
-        done += rows
         tell(f"read {done:,} of about {max(total, done):,} judgments")
+    if not labels.codes:
+        raise source.wrong(f"every label is missing (column {quote(roles['label'])})")
+    if without_label:
+        message = f"{without_label:,} of {done:,} judgments have no label; they are left out"
+        warnings.warn(message, AdjudgeWarning, stacklevel=3)
     if weight is not None:
         refuse_no_weight(source, roles["weight"], weight)
     return _TableNames(judges, labels, topics, first, weight)
+
+
+def _refuse_other_shapes(source: Source, named: Mapping[str, str | None]) -> None:
+    """Refuse a file that does not have one judgment per row: its shape is recognised only if it is read as a whole."""
+    export = shape_of(source, named)
+    if export is not None:
+        problem = f"is recognised as {export.title}, and blocks are made of tables with one judgment per row"
+        raise source.wrong(f"{problem}: convert it first with `adjudge read {source.name} --format csv`")
 
 
 def _same_roles(table: Table, source: Source, earlier: Mapping[str, str]) -> dict[str, str]:
@@ -445,7 +469,9 @@ def _scale(table: Table, names: _TableNames) -> tuple[Scale, Codes]:
     labels = names.labels.names()
     code = np.arange(len(labels))
     source = _LabelRows("labels", (), lambda _: labels, places=names.first)
-    return scale_codes(source, Coded(code, labels, code), table.labels, table.ordinal, values=table.values)
+    keep_case = table.label_options.keep_case
+    coded = Coded(code, labels, code)
+    return scale_codes(source, coded, table.labels, table.ordinal, values=table.values, keep_case=keep_case)
 
 
 def pile_judgments(

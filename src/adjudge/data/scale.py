@@ -12,6 +12,7 @@ from adjudge.errors import UsageError, quote, quoted
 
 Label: TypeAlias = str | int | float | bool
 
+INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))  # zero-width spaces, soft hyphens
 READ: Mapping[type, Callable[[str], Label]] = {  # how a label of each type is read from its name
     str: str,
     int: lambda name: int(name.removesuffix(".0")),

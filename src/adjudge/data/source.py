@@ -6,17 +6,22 @@ in memory as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
-from adjudge.errors import InputError, quote
+from adjudge.errors import InputError, quote, quoted
 
 # what pyarrow raises for values of several types, for numbers that it cannot hold, and when it is not installed
 NOT_IN_ARROW = (TypeError, ValueError, NotImplementedError, OverflowError, ImportError)
+
+
+ROW = ("item", "judge", "label")  # the values of a row that is a tuple
+ITEM_NUMBERS = "item"  # the column of items that an array of items by judges is given
 
 
 def position_itself(position: int) -> int:
@@ -43,6 +48,9 @@ class Source:
     format: str = "frame"
     encoding: str | None = None
     compression: str | None = None
+    shape: str = "long"  # of the table: long, with one judgment per row, or a name in ``exports.EXPORTS``
+    used: Mapping[str, str] = field(default_factory=dict)  # role -> the column of the file, if it was converted
+    records: Callable[[], list[dict[str, Any]]] | None = None  # the rows of a file of JSON, as they are
 
     def wrong(self, problem: str, position: int | None = None) -> InputError:
         """Return the error that says where and what."""
@@ -88,6 +96,157 @@ def from_frame(frame: Any, name: str = "table") -> Source:
         kind=str(table.implementation),
         order=order,
     )
+
+
+def from_object(data: Any, name: str = "table") -> Source:
+    """Return an object of Python as a source: a frame, a dataset, an array, a list of rows, or a dictionary.
+
+    Parameters
+    ----------
+    data
+        A frame of any library; a Hugging Face dataset; a numpy array of items by judges; a list of dictionaries, or of
+        tuples of item, judge and label; a dictionary of columns, or ``{item: {judge: label}}``.
+    name
+        What messages call the table.
+
+    Examples
+    --------
+    >>> source = from_object({"q1": {"ann": "yes", "bob": "no"}, "q2": {"bob": "no"}})
+    >>> source.columns, source.column("judge").to_list()
+    (('item', 'judge', 'label'), ['ann', 'bob', 'bob'])
+    >>> from_object([("q1", "ann", "yes"), ("q1", "bob", "no")]).column("label").to_list()
+    ['yes', 'no']
+    """
+    if isinstance(data, np.ndarray):
+        return _from_array(data, name)
+    if hasattr(data, "features") and hasattr(data, "column_names"):
+        return from_frame(_dataset_table(data, name), name)
+    if isinstance(data, Mapping):
+        return _from_mapping(data, name)
+    if isinstance(data, list | tuple) or (isinstance(data, Iterable) and hasattr(data, "__next__")):
+        return _from_rows(list(data), name)
+    return from_frame(_with_index(data), name)
+
+
+def from_records(records: Sequence[Mapping[str, Any]], name: str) -> Source:
+    """Return dictionaries as a source; a value that a dictionary does not have is null.
+
+    >>> from_records([{"item": 1, "label": "a"}, {"item": "x"}], "table").column("item").to_list()
+    ['1', 'x']
+    """
+    columns = tuple(dict.fromkeys(str(key) for record in records for key in record))
+    rows = [{str(key): value for key, value in record.items()} for record in records]
+    return Source(
+        name,
+        columns,
+        lambda column: values_series(column, [row.get(column) for row in rows]),
+        records=lambda: rows,
+    )
+
+
+def values_series(name: str, values: list[Any]) -> pl.Series:
+    """Return values as a series: values of one type as they are, of several types as text, lists as objects."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds & {list, dict, tuple, set}:
+        return pl.Series(name, values, dtype=pl.Object)
+    if kinds <= {int, float} or len(kinds) <= 1:
+        try:
+            return pl.Series(name, values, strict=False)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            pass
+    return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _from_array(data: Any, name: str) -> Source:
+    """Return an array of items by judges as a wide table with numbered items and judges; or one with named fields."""
+    if data.dtype.names:
+        return from_frame(pl.DataFrame({field: data[field] for field in data.dtype.names}), name)
+    if data.ndim != 2:
+        raise InputError(f"the array has {data.ndim} dimensions, expected 2: items in rows and judges in columns", name)
+    columns = {str(judge): values_series(str(judge), data[:, judge].tolist()) for judge in range(data.shape[1])}
+    if len(columns) < 1 or not len(data):
+        raise InputError("the array is empty", name)
+    table = pl.DataFrame({ITEM_NUMBERS: np.arange(len(data)), **columns})
+    return replace(from_frame(table, name), shape="array")
+
+
+def _dataset_table(data: Any, name: str) -> pl.DataFrame:
+    """Return a Hugging Face dataset as a frame; numbers of classes become their names."""
+    if not hasattr(data, "__len__"):
+        raise InputError("is a dataset that is streamed: load it without streaming", name)
+    table = data.to_polars() if hasattr(data, "to_polars") else pl.from_pandas(data.to_pandas())
+    for column, feature in data.features.items():
+        names = getattr(feature, "names", None)
+        if names and table.schema[column].is_integer():
+            classes = dict(enumerate(names))
+            table = table.with_columns(pl.col(column).replace_strict(classes, default=None, return_dtype=pl.String))
+    return table
+
+
+def _from_mapping(data: Mapping[Any, Any], name: str) -> Source:
+    """Return a dictionary of columns, or of judge -> label by item, as a source."""
+    values = list(data.values())
+    if not values:
+        raise InputError("the dictionary is empty", name)
+    if all(hasattr(value, "column_names") and hasattr(value, "features") for value in values):
+        raise InputError(
+            f"is a dictionary of datasets: choose one of {quoted(data)}, as in data[{next(iter(data))!r}]", name
+        )
+    if all(isinstance(value, Mapping) for value in values):
+        return _from_nested(data, name)
+    if all(isinstance(value, list | tuple | np.ndarray | pl.Series) or hasattr(value, "to_list") for value in values):
+        columns = {str(key): values_series(str(key), list(value)) for key, value in data.items()}
+        sizes = {key: len(series) for key, series in columns.items()}
+        if len({*sizes.values()}) > 1:
+            raise InputError(
+                f"the columns have different lengths: {', '.join(f'{quote(k)} {n}' for k, n in sizes.items())}", name
+            )
+        return from_frame(pl.DataFrame(columns), name)
+    problem = "a dictionary of judgments is {item: {judge: label}}, or has a list of values for each column"
+    raise InputError(f"{problem}; the value of {quote(next(iter(data)))} is {type(values[0]).__name__}", name)
+
+
+def _from_nested(data: Mapping[Any, Mapping[Any, Any]], name: str) -> Source:
+    """Return judge -> label by item as a source; or columns by row, as pandas writes a frame to JSON."""
+    rows = [{*map(str, value)} for value in data.values()]
+    if {"item", "judge", "label"} <= {str(key).strip().lower() for key in data} and all(
+        each == rows[0] for each in rows
+    ):
+        columns = {str(key): list(value.values()) for key, value in data.items()}
+        return from_frame(pl.DataFrame({key: values_series(key, values) for key, values in columns.items()}), name)
+    triples = [(item, judge, label) for item, labels in data.items() for judge, label in labels.items()]
+    return replace(_from_triples(triples, name), shape="dictionary")
+
+
+def _from_rows(rows: list[Any], name: str) -> Source:
+    """Return a list of dictionaries, or of tuples of item, judge and label, as a source."""
+    if not rows:
+        raise InputError("holds no rows", name)
+    if all(isinstance(row, Mapping) for row in rows):
+        return from_records(rows, name)
+    for position, row in enumerate(rows):
+        if not isinstance(row, list | tuple) or len(row) != len(ROW):
+            size = f"{len(row)} values" if isinstance(row, list | tuple) else type(row).__name__
+            raise InputError(f"a row has {size}, expected three: {', '.join(ROW)}", name, position)
+    return _from_triples(rows, name)
+
+
+def _from_triples(rows: Sequence[Sequence[Any]], name: str) -> Source:
+    """Return tuples of item, judge and label as a source."""
+    columns = zip(ROW, zip(*rows, strict=True), strict=True)
+    return from_frame(pl.DataFrame({role: values_series(role, list(values)) for role, values in columns}), name)
+
+
+def _with_index(frame: Any) -> Any:
+    """Return a pandas frame with its index as columns, if the index has names that no column has."""
+    names = getattr(getattr(frame, "index", None), "names", None)
+    if names is None or not hasattr(frame, "reset_index") or not hasattr(frame, "columns"):
+        return frame
+    if any(name is not None for name in names):
+        return frame if {*names} & {*frame.columns} else frame.reset_index()
+    kind = getattr(getattr(frame.index, "dtype", None), "kind", "i")
+    plain = kind in "iu" or len(names) > 1 or "index" in frame.columns
+    return frame if plain else frame.rename_axis("index").reset_index()
 
 
 def from_lines(name: str, frame: pl.DataFrame, first_row: int) -> Source:

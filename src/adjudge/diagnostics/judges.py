@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from adjudge.arrays import Codes, Floats, frozen
-from adjudge.data.judgments import Judgments
+from adjudge.data.judgments import Judgments, abstentions_by, places
 from adjudge.data.scale import Scale
 from adjudge.data.show import ListView, NotebookView
 from adjudge.data.write import frame
@@ -96,6 +96,14 @@ class Card:
     sentence: str
     reasons: Mapping[str, str] = field(default_factory=dict)
     standing: str = USEFUL  # poor, useful or unclear, as the sentence says
+    abstentions: int | None = None  # how often the judge could not tell; None if no label is an abstention
+
+    @property
+    def abstention_rate(self) -> float | None:
+        """The share of the judge's judgments and abstentions that are abstentions."""
+        if self.abstentions is None:
+            return None
+        return self.abstentions / max(1, self.abstentions + self.judgments)
 
     def cell(self, truth: int, label: int) -> Estimate:
         """Return how often a truth is given a label, both by their index on the scale."""
@@ -106,6 +114,11 @@ class Card:
         """Return the card as a row of named values; ``names`` are the labels of the scale."""
         row: dict[str, Any] = {"judge": self.judge, "judgments": self.judgments, "items": self.items}
         row["topics"] = self.topics
+        row |= (
+            {}
+            if self.abstentions is None
+            else {"abstentions": self.abstentions, "abstention_rate": self.abstention_rate}
+        )
         for column, name in ESTIMATES.items():
             row |= _estimate_columns(column, getattr(self, name))
         row["agreement_items"] = self.agreement.items if self.agreement is not None else 0
@@ -225,6 +238,7 @@ class _Facts(NamedTuple):
     verifications: list[Verification | None]  # (J)
     seconds: list[float | None]  # (J)
     no_seconds: str  # why a judge has none
+    abstained: Codes | None  # (J)
 
 
 def _gather_facts(fit: Fit, evidence: Evidence, estimates: JudgeEstimates, verified: Reliability) -> _Facts:
@@ -240,6 +254,7 @@ def _gather_facts(fit: Fit, evidence: Evidence, estimates: JudgeEstimates, verif
         *_agreements(evidence),
         verified.judges,
         *_seconds(evidence),
+        abstentions_by(evidence.judgments.abstained, places(evidence.judgments.judges, fit.judge_names), J),
     )
 
 
@@ -273,6 +288,7 @@ def _card(name: str, j: int, fit: Fit, facts: _Facts) -> Card:
         sentence=words,
         reasons=_reasons(j, fit, facts),
         standing=standing,
+        abstentions=None if facts.abstained is None else int(facts.abstained[j]),
     )
 
 
@@ -299,7 +315,9 @@ def _judge_facts(j: int, fit: Fit, facts: _Facts) -> JudgeFacts:
 def _reasons(j: int, fit: Fit, facts: _Facts) -> dict[str, str]:
     """Return why fields of a judge's card are not defined."""
     many = None if len(fit.scale) == 2 else f"it needs two labels, and there are {len(fit.scale)}"
+    no_abstentions = "no label was declared an abstention (--abstain)"
     missing = {
+        "abstentions": no_abstentions if facts.abstained is None else None,
         "topics": "the judgments have no topics" if facts.topics is None else None,
         "sensitivity": many,
         "specificity": many,

@@ -41,6 +41,7 @@ from adjudge.data.blocks import (
 )
 from adjudge.data.columns import find_columns
 from adjudge.data.encode import Coded, code_columns, scale_codes, weights_of
+from adjudge.data.label_values import label_values
 from adjudge.data.make_blocks import MOST, pile_judgments
 from adjudge.data.scale import Label, Scale
 from adjudge.data.source import Source
@@ -195,6 +196,9 @@ def _write_blocks(
     names = {role: _collect_names(rows, role, roles[role]) for role in CODED if role in roles}
     label = names["label"]
     labels = _SparkSource(TABLE, (label.column,), lambda _: label.coded.names)
+    missing = label.coded.names.filter(label_values(label.coded.names, labels=table.labels or ()).missing)
+    if len(missing):
+        raise labels.wrong(f"label {quote(missing[0])} looks like a missing value: filter these rows, or give labels")
     scale, to_scale = scale_codes(labels, label.coded, table.labels, table.ordinal)
     names["label"] = label._replace(code=to_scale[label.code].astype(np.int32))
     if "weight" in roles:

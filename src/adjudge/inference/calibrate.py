@@ -19,7 +19,7 @@ parts:
   with the least log loss is taken. It is large in a sparse crowd, and zero if the model is true and judgments are many.
 - Unobserved: without gold it is unknown how often all judges of an item are wrong. Where errors are surely correlated,
   up to half of every probability is the vote's, by the strength of the correlation. It is half if correlation cannot be
-  measured: if hardly any item has two judges, or judges have so few judgments that the model fits each of them.
+  measured: if fewer than 30 items have two judges, or judges have so few judgments that the model fits each of them.
 """
 
 from __future__ import annotations

@@ -144,9 +144,11 @@ class Calibration:
         if self.by == "gold":
             return self._by_gold
         if blind(self.dependence, self.shared):
-            few_shared = f"fewer than {SHARED} items have two judges"
-            reason = few_shared if self.shared < SHARED else "judges have few judgments each"
-            return self._softened(f"{reason}, so that correlated errors cannot be detected")
+            if self.shared < SHARED:
+                count = {0: "no item has", 1: "1 item has"}.get(self.shared, f"{self.shared} items have")
+                needed = f"{count} judgments of two judges or more, and {SHARED} such items are needed"
+                return self._softened(f"{needed} to detect correlated errors")
+            return self._softened("judges have few judgments each, so that correlated errors cannot be detected")
         if self.hedge < NOTED:
             return f"probabilities are the model's own: no correlated errors were detected (z {self.dependence:.1f})"
         reasons = []

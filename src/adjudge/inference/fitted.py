@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from adjudge.arrays import Codes, frozen
-from adjudge.data.judgments import Judgments, Names, from_codes, places
+from adjudge.data.judgments import Judgments, Names, abstentions_by, from_codes, places
 from adjudge.data.panel import extend_panel
 from adjudge.errors import UsageError, quote, quoted
 from adjudge.inference.result import Fit
@@ -70,6 +70,7 @@ def in_codes_of(fit: Fit, judgments: Judgments) -> Judgments:
         time=judgments.time,
         kind=fit.kind,
         panel=extend_panel(fit.panel, judgments.panel, judge, fit.judge_names),
+        abstained=abstentions_by(judgments.abstained, judge, len(fit.judge_names)),
     )
 
 

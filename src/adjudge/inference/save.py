@@ -295,12 +295,13 @@ def _codes(judgments: Judgments) -> dict[str, Any]:
     """Return the codes of judgments in the smallest types; their names are those of the fit."""
     small = np.min_scalar_type(max(len(judgments.judges) - 1, 0))
     codes = {"start": judgments.start, "judge": judgments.judge.astype(small), "label": judgments.label}
-    return codes if judgments.weight is None else {**codes, "weight": judgments.weight}
+    optional = {"weight": judgments.weight, "abstained": judgments.abstained}
+    return codes | {name: column for name, column in optional.items() if column is not None}
 
 
 def _judgments(content: bytes, fit: Fit) -> Judgments:
     """Return saved judgments, with the names of their fit."""
-    arrays = _unpacked(content, ("start", "judge", "label", "weight"))
+    arrays = _unpacked(content, ("start", "judge", "label", "weight", "abstained"))
     return Judgments(
         items=fit.items,
         judges=fit.judge_names,

@@ -15,7 +15,8 @@ import polars as pl
 
 from adjudge.arrays import Floats
 from adjudge.data.columns import find_columns
-from adjudge.data.encode import encode
+from adjudge.data.encode import LabelOptions, encode
+from adjudge.data.exports import judgment_source
 from adjudge.data.formats import open_source
 from adjudge.data.judgments import Judgments, places
 from adjudge.data.read import read
@@ -42,8 +43,9 @@ def with_trust(data: Any, trust: Any = None, *, repeats: str = "keep", **reading
             )
     else:
         named = {role: reading.pop(role, None) for role in ROLES}
-        source = open_source(data, reading.pop("format", None))
-        judgments = read(encode(source, named, **reading), repeats=repeats)
+        source, named = judgment_source(data, reading.pop("format", None), named)
+        label_options = LabelOptions(**{name: reading.pop(name) for name in LabelOptions._fields if name in reading})
+        judgments = read(encode(source, named, **reading, label_options=label_options), repeats=repeats)
         if trust is None and COLUMN in source.columns:
             trust = COLUMN
         if isinstance(trust, str):

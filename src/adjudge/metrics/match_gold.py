@@ -217,7 +217,7 @@ def _from_table(table: Source, named: Mapping[str, str | None], source: Source, 
     item = columns["item"]
     _refuse_second_answers(table, item)
     more = _other_columns(table, roles)
-    truths = scale_codes(source, labels, None, ordinal=False)[0].labels
+    truths = scale_codes(source, labels, None, ordinal=False, keep_case=True)[0].labels
     if "label" not in columns:
         code = np.zeros(len(item.names), np.int64)
         return Answers(item.names, scale_of(truths), code, kind=table.kind, unlabelled=True, **more)
@@ -227,10 +227,11 @@ def _from_table(table: Source, named: Mapping[str, str | None], source: Source, 
     else:
         probable = [name.removeprefix(PREFIX) for name in table.columns if name.startswith(PREFIX)]
         parts = [_numbers(table, PREFIX + name, share=True) for name in probable]
-    answered = Scale(tuple(probable)) if probable else scale_codes(table, label, None, ordinal=False)[0]
+    answered = Scale(tuple(probable)) if probable else scale_codes(table, label, None, ordinal=False, keep_case=True)[0]
     _refuse_improbable(table, label, answered)
     unanswered = [value for value, k in zip(truths, answered.places(truths), strict=True) if k is None]
-    scale, to_scale = scale_codes(table, label, scale_of([*answered.labels, *unanswered]).labels, ordinal=False)
+    labels_of_both = scale_of([*answered.labels, *unanswered]).labels
+    scale, to_scale = scale_codes(table, label, labels_of_both, ordinal=False, keep_case=True)
     probability = _probability(table, probable, parts, scale) if probable else None
     return Answers(item.names, scale, to_scale[label.code], probability, kind=table.kind, **more)
 
