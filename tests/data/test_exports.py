@@ -520,7 +520,6 @@ def test_cleanlab_frames_have_one_column_per_judge(recwarn: pytest.WarningsRecor
          "table: the columns have different lengths: 'item' 1, 'judge' 0, 'label' 1"),
         (None, "NoneType is not a table: give a path, or a pandas, polars or pyarrow frame"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_objects_that_are_no_judgments(data: Any, message: str) -> None:
     """They are refused with what to give instead."""

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from distributed import LocalCluster
 import adjudge
 from adjudge.data.blocks import open_blocks
 from adjudge.data.make_blocks import Table, make_blocks
+from adjudge.data.panel import panel_of
 from adjudge.engines import dask
 from adjudge.engines.dask import Dask
 from adjudge.engines.fit_blocks import fit_blocks
@@ -93,6 +95,19 @@ def test_chains_draw_what_they_draw_in_memory(shelf, whole, tmp_path, name, diff
     fit = quiet(adjudge.fit, shelf.judgments, name, shelf.gold, seed=3, run=SHORT, difficulty=difficulty)
     same_answer(result, fit)
     np.testing.assert_array_equal(result.fit.draws.confusion, fit.draws.confusion)
+
+
+def test_workers_know_the_kinds_and_families_of_judges(shelf, whole, tmp_path):
+    """The consensus weighs machines of a family and people as one process does."""
+    count = len(shelf.blocks.judges)
+    columns = {"kind": ["person" if j % 5 == 0 else "machine" for j in range(count)]}
+    panel = panel_of(shelf.blocks.judges.to_list(), columns | {"family": [f"f{j % 3}" for j in range(count)]})
+    blocks = replace(shelf.blocks, panel=panel)
+    spread = quiet(fit_blocks, blocks, "consensus", out=tmp_path / "dask", engine=whole)
+    alone = quiet(fit_blocks, blocks, "consensus", out=tmp_path / "local")
+    plain = quiet(fit_blocks, shelf.blocks, "consensus", out=tmp_path / "plain")
+    np.testing.assert_allclose(spread.fit.params.confusion, alone.fit.params.confusion, rtol=1e-9)
+    assert not np.allclose(plain.fit.params.confusion, alone.fit.params.confusion, rtol=1e-3)
 
 
 def test_sums_do_not_depend_on_the_number_of_workers(shelf, whole, tmp_path):

@@ -110,6 +110,9 @@ def test_gold_that_is_not_to_inform(shelf, tmp_path):
     options = Options(run=run, prior=prior)
     result = quiet(fit_blocks, shelf.blocks, "hierarchical", shelf.gold, out=tmp_path, options=options)
     same_answer(result, quiet(adjudge.fit, shelf.judgments, "hierarchical", shelf.gold, run=run, prior=prior))
+    judges = pl.read_csv(tmp_path / "judges.csv")
+    assert (judges["p_right"] > 0.2).all()
+    assert (judges["bits"] > 0).all()
 
 
 DIFFICULT = adjudge.Prior(difficulty=True)

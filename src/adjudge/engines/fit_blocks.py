@@ -151,7 +151,8 @@ def fit_blocks(
         opened = with_gold(opened, gold)
     checkpoint = Checkpoint(folder / CHECKPOINT, run_id(opened, model, settings), every)
     runner: Engine = Threads() if engine is None else engine
-    task = _Task(configured, ModelSpec(model, settings), opened, runner, folder, checkpoint, progress)
+    spec = ModelSpec(model, settings, panel=opened.panel)
+    task = _Task(configured, spec, opened, runner, folder, checkpoint, progress)
     try:
         result, tally, draws, calibration = (_sample if settings.inference == "gibbs" else _maximise)(task)
     finally:
@@ -249,7 +250,7 @@ def _sample_of_items(model: Model, blocks: Blocks, params: Params, seed: int) ->
     """Return random items of all blocks as one block, about ``SAMPLED`` judgments."""
     share, samples = SAMPLED / max(len(blocks), 1), []
     for number in range(len(blocks.parts)):
-        block = model_block(model, blocks, number, params)
+        block = model_block(model, blocks, number, params, blocks.panel)
         chosen = np.random.default_rng((seed, number)).random(block.topic.size) < share
         samples.append(take_items(block, np.flatnonzero(chosen)))
     return join_items(samples)

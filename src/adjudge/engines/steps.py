@@ -14,6 +14,7 @@ import numpy as np
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.blocks import Blocks
+from adjudge.data.panel import Panel
 from adjudge.data.write import frame, table_text, write_file
 from adjudge.engines.engine import Step
 from adjudge.inference.calibration import Calibration, mixed
@@ -36,11 +37,15 @@ NO_KEY: Key = np.zeros(2, np.uint64)  # for probabilities, which need no random 
 
 
 class ModelSpec(NamedTuple):
-    """A model that can be pickled: its name and options, and how its probabilities are calibrated."""
+    """A model that can be pickled: its name and options, how its probabilities are calibrated, and what judges are.
+
+    Blocks that a worker opens do not know the panel.
+    """
 
     model: str
     options: Options
     calibration: Calibration | None = None
+    panel: Panel | None = None
 
     def resolve(self) -> Model:
         """Return the model."""
@@ -57,7 +62,7 @@ def _assign_block(spec: ModelSpec, start: str | None, blocks: Blocks, number: in
     """Return the counts of a block under an assignment."""
     model = spec.resolve()
     assign = (None if start is None else model.starts[start]) or model.assign
-    return assign(model_block(model, blocks, number, params), params)
+    return assign(model_block(model, blocks, number, params, spec.panel), params)
 
 
 class SweepParams(NamedTuple):
@@ -117,12 +122,12 @@ def topic_block(blocks: Blocks, number: int, topics: int) -> Block:
     return block._replace(topic=np.where(without, topics - 1, block.topic)) if without.any() else block
 
 
-def model_block(model: Model, blocks: Blocks, number: int, params: Params) -> Block:
+def model_block(model: Model, blocks: Blocks, number: int, params: Params, panel: Panel | None) -> Block:
     """Return a block, with the topics of its items if the model has a prevalence per topic, and weights by kind."""
     block = topic_block(blocks, number, len(params.prevalence) if model.prevalence.by_topic else 1)
-    if not model.by_kind or blocks.panel is None:
+    if not model.by_kind or panel is None:
         return block
-    return weighed_block(block, blocks.panel, panel_tiers(blocks.panel, blocks.judged))
+    return weighed_block(block, panel, panel_tiers(panel, blocks.judged))
 
 
 def topic_count(model: Model, blocks: Blocks) -> int:
@@ -136,7 +141,7 @@ def topic_count(model: Model, blocks: Blocks) -> int:
 def write_block(spec: ModelSpec, out: str, blocks: Blocks, number: int, params: Params) -> Tally:
     """Write the labels of the items in a block; return their counts and the log evidence."""
     model = spec.resolve()
-    block = model_block(model, blocks, number, params)
+    block = model_block(model, blocks, number, params, spec.panel)
     posterior, evidence = model.posterior(block, params)
     if spec.calibration is not None:
         posterior = mixed(spec.calibration, posterior, block)

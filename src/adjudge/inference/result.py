@@ -349,6 +349,7 @@ class Fit:
         T = self.draws.prevalence.shape[2]
         topic = self.topic if T > 1 and self.topic is not None else np.zeros(len(self.items), np.int32)
         items = np.bincount(np.where(topic < 0, T - 1, topic), minlength=T).astype(float)
+        items = items if items.any() else np.ones(T)  # a fit over blocks has no items: topics count the same
         return judge_answers(self.draws, items, self.scale.names)
 
     def _label_names(self) -> list[Any]:
