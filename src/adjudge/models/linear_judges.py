@@ -1,0 +1,299 @@
+"""Judges whose scores are linear in the truth, with a bias, a scale and noise of their own.
+
+Judge j gives item i the score
+
+    y = a_j + b_j z_i + e,   e ~ N(0, s_j^2 / w),
+
+with w = 1 (normal noise), or w ~ Gamma(2, 2) for each judgment, which makes e a Student-t of 4 degrees of freedom, so
+that gross errors count little. Scores are on a standard scale (mean 0, variance 1). Priors are learned from the crowd,
+so that a judge with few judgments is taken for a typical one:
+
+    z_i ~ N(mu, t^2),  a_j ~ N(a_0, A),  b_j ~ N(b_0, B),  1 / s_j^2 ~ Gamma(3, 3 v)
+
+    mu ~ N(0, 1),  1/t^2 ~ Gamma(1, 1/2),  1/A, 1/B ~ Gamma(2, 1/20),  v ~ Gamma(1, 3),
+
+all gammas with a rate. Scales are normal and not log-normal, because a judge may use the scale the other way round or
+not look at all. Without gold, nothing but the judges says what the scale is: a_0 = 0, b_0 = 1, and ``anchored`` puts
+truths on the scale of the average judgment (mean bias 0, mean scale 1). With gold, a_0 ~ N(0, 1) and b_0 ~ N(1, 1/4)
+are learned, and the truth has the scale of gold.
+
+``run_em`` is variational EM (mean field: truths, judges' lines, noises and weights are independent given the data);
+``sample`` is Gibbs sampling. Every pass is linear in the number of judgments. The model is that of Raykar et al. (2010,
+JMLR 11, section 5: regression with annotators' precisions) with the bias and scale of each judge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from adjudge.arrays import Codes, Flags, Floats
+
+FREEDOM = {"normal": np.inf, "t": 4.0}  # degrees of freedom of the noise
+SHAPE = 3.0  # of the prior of judges' precisions: as much as 6 judgments
+V_SHAPE, V_RATE = 1.0, 3.0
+TRUTH_SHAPE, TRUTH_RATE = 1.0, 0.5
+LINE_SHAPE, LINE_RATE = 2.0, 0.05
+CENTRE_VARIANCE = 1.0  # of mu and of a_0
+SCALE_VARIANCE = 0.25  # of b_0
+TOLERANCE, ROUNDS = 1e-5, 500
+
+
+class Judged(NamedTuple):
+    """Scores on a standard scale: judgment n is by ``judge[n]`` about ``item[n]``."""
+
+    item: Codes  # (N)
+    judge: Codes  # (N)
+    score: Floats  # (N)
+    gold: Floats  # (I) nan if unknown
+    judges: int
+    freedom: float = np.inf  # of the noise
+
+    def by_item(self, value: Floats) -> Floats:
+        """Return the sum over the judgments of each item (I)."""
+        total: Floats = np.bincount(self.item, value, self.gold.size)
+        return total
+
+    def by_judge(self, value: Floats) -> Floats:
+        """Return the sum over the judgments of each judge (J)."""
+        total: Floats = np.bincount(self.judge, value, self.judges)
+        return total
+
+    @property
+    def anchored(self) -> bool:
+        """Whether gold says what the scale is."""
+        return bool(np.isfinite(self.gold).any())
+
+
+class Population(NamedTuple):
+    """What truths and judges have in common."""
+
+    mu: float = 0.0
+    truth: float = 1.0  # variance of truths
+    bias: float = 0.0  # mean of biases
+    scale: float = 1.0  # mean of scales
+    bias_variance: float = 0.05
+    scale_variance: float = 0.05
+    noise: float = 0.3  # v, about the variance of a typical judge's noise
+
+
+class Lines(NamedTuple):
+    """The bias and scale of judges: means, variances and covariances (J) of two normals."""
+
+    bias: Floats
+    scale: Floats
+    bias_variance: Floats
+    scale_variance: Floats
+    covariance: Floats
+
+
+class Posterior(NamedTuple):
+    """What variational EM found."""
+
+    truth: Floats  # (I) means
+    variance: Floats  # (I)
+    lines: Lines
+    noise_shape: Floats  # (J) 1 / s_j^2 ~ Gamma(shape, rate)
+    noise_rate: Floats
+    weight: Floats  # (N) expected w
+    population: Population
+    rounds: int
+    converged: bool
+
+
+def run_em(data: Judged, rounds: int = ROUNDS) -> Posterior:
+    """Return the posterior by variational EM, until no truth moves by more than ``TOLERANCE``."""
+    item, judge, x = data.item, data.judge, data.score
+    known = np.isfinite(data.gold)
+    population = Population()
+    count, J = data.by_judge(np.ones(x.size)), data.judges
+    lines = Lines(np.zeros(J), np.ones(J), np.zeros(J), np.zeros(J), np.zeros(J))
+    shape, rate = SHAPE + count / 2, (SHAPE + count / 2) * population.noise
+    weight, truth, done = np.ones(x.size), np.full(data.gold.size, np.inf), 0
+    converged = False
+    while done < rounds and not converged:
+        precision = weight * (shape / rate)[judge]
+        before = truth
+        truth, variance = truths_givenlines_given_truths(data, precision, lines, population)
+        truth, variance = np.where(known, data.gold, truth), np.where(known, 0.0, variance)
+        lines = lines_given_truths(data, precision, truth, variance, population)
+        square = _square(data, truth, variance, lines)
+        rate = SHAPE * population.noise + data.by_judge(weight * square) / 2
+        if np.isfinite(data.freedom):
+            weight = (data.freedom + 1) / (data.freedom + square * (shape / rate)[judge])
+        population = _population(data, truth, variance, lines, shape / rate, population)
+        done += 1
+        converged = done > 1 and bool(np.abs(truth - before).max() < TOLERANCE)
+    return Posterior(truth, variance, lines, shape, rate, weight, population, done, converged)
+
+
+def truths_givenlines_given_truths(
+    data: Judged, precision: Floats, lines: Lines, population: Population
+) -> tuple[Floats, Floats]:
+    """Return the mean and variance of every truth (I), given the lines of judges."""
+    a, b = lines.bias[data.judge], lines.scale[data.judge]
+    inverse = 1 / population.truth + data.by_item(precision * (b * b + lines.scale_variance[data.judge]))
+    sums = data.by_item(precision * (b * (data.score - a) - lines.covariance[data.judge]))
+    return (population.mu / population.truth + sums) / inverse, 1 / inverse
+
+
+def lines_given_truths(
+    data: Judged, precision: Floats, truth: Floats, variance: Floats, population: Population
+) -> Lines:
+    """Return the line of every judge: a weighted regression of their scores on the truths, shrunk to the population."""
+    z, x = truth[data.item], data.score
+    aa = 1 / population.bias_variance + data.by_judge(precision)
+    ab = data.by_judge(precision * z)
+    bb = 1 / population.scale_variance + data.by_judge(precision * (z * z + variance[data.item]))
+    a = population.bias / population.bias_variance + data.by_judge(precision * x)
+    b = population.scale / population.scale_variance + data.by_judge(precision * z * x)
+    determinant = aa * bb - ab * ab
+    return Lines(
+        (bb * a - ab * b) / determinant,
+        (aa * b - ab * a) / determinant,
+        bb / determinant,
+        aa / determinant,
+        -ab / determinant,
+    )
+
+
+def _square(data: Judged, truth: Floats, variance: Floats, lines: Lines) -> Floats:
+    """Return the expected squared error of every judgment (N)."""
+    z, v = truth[data.item], variance[data.item]
+    a, b, a_variance, b_variance, covariance = (part[data.judge] for part in lines)
+    error = data.score - a - b * z
+    return error * error + a_variance + 2 * z * covariance + (z * z + v) * b_variance + b * b * v
+
+
+def _population(
+    data: Judged, truth: Floats, variance: Floats, lines: Lines, precision: Floats, now: Population
+) -> Population:
+    """Return the population at the mode or mean of its conditional posterior."""
+    I, J = truth.size, data.judges
+    mu = truth.sum() / (I + now.truth / CENTRE_VARIANCE)
+    spread = (TRUTH_RATE + ((truth - mu) ** 2 + variance).sum() / 2) / (TRUTH_SHAPE + I / 2)
+    bias, scale = 0.0, 1.0
+    if data.anchored:
+        bias = lines.bias.sum() / (J + now.bias_variance / CENTRE_VARIANCE)
+        ratio = now.scale_variance / SCALE_VARIANCE
+        scale = (lines.scale.sum() + ratio) / (J + ratio)
+    a = (LINE_RATE + ((lines.bias - bias) ** 2 + lines.bias_variance).sum() / 2) / (LINE_SHAPE + J / 2)
+    b = (LINE_RATE + ((lines.scale - scale) ** 2 + lines.scale_variance).sum() / 2) / (LINE_SHAPE + J / 2)
+    noise = (V_SHAPE + SHAPE * J) / (V_RATE + SHAPE * precision.sum())
+    return Population(float(mu), float(spread), float(bias), float(scale), float(a), float(b), float(noise))
+
+
+class Draw(NamedTuple):
+    """One state of a chain."""
+
+    truth: Floats  # (I)
+    bias: Floats  # (J)
+    scale: Floats  # (J)
+    variance: Floats  # (J) of the noise
+    weight: Floats  # (N)
+    population: Population
+
+
+def start_of(posterior: Posterior) -> Draw:
+    """Return where a chain starts: at the means of variational EM."""
+    variance = posterior.noise_rate / posterior.noise_shape
+    lines = posterior.lines
+    return Draw(posterior.truth, lines.bias, lines.scale, variance, posterior.weight, posterior.population)
+
+
+def sweep(data: Judged, draw: Draw, rng: np.random.Generator) -> Draw:
+    """Return the next state: truths, lines, noises, weights and the population, each from its full conditional."""
+    known, none = np.isfinite(data.gold), np.zeros(data.judges)
+    precision = draw.weight / draw.variance[data.judge]
+    mean, variance = truths_givenlines_given_truths(
+        data, precision, Lines(draw.bias, draw.scale, none, none, none), draw.population
+    )
+    drawn = mean + np.sqrt(variance) * rng.standard_normal(mean.size)
+    truth = np.where(known, data.gold, drawn)
+    exact = np.zeros(truth.size)
+    lines = lines_given_truths(data, precision, truth, exact, draw.population)
+    first, second = rng.standard_normal((2, data.judges))
+    deviation = np.sqrt(lines.bias_variance)
+    slope = lines.covariance / deviation
+    rest = np.sqrt(np.maximum(lines.scale_variance - slope * slope, 0))
+    bias, scale = lines.bias + deviation * first, lines.scale + slope * first + rest * second
+    error = data.score - bias[data.judge] - scale[data.judge] * truth[data.item]
+    square = error * error
+    count = np.bincount(data.judge, minlength=data.judges)
+    rate = SHAPE * draw.population.noise + data.by_judge(draw.weight * square) / 2
+    noise = rate / rng.standard_gamma(SHAPE + count / 2)
+    weight = draw.weight
+    if np.isfinite(data.freedom):
+        half = data.freedom / 2
+        weight = rng.standard_gamma(half + 0.5, square.size) / (half + square / noise[data.judge] / 2)
+    population = _draw_population(data, truth, bias, scale, noise, draw.population, rng)
+    return Draw(truth, bias, scale, noise, weight, population)
+
+
+def _draw_population(
+    data: Judged, truth: Floats, bias: Floats, scale: Floats, noise: Floats, now: Population, rng: np.random.Generator
+) -> Population:
+    """Return a draw of the population, given all truths and judges."""
+    I, J = truth.size, data.judges
+
+    def centre(values: Floats, variance: float, prior: float, prior_variance: float) -> float:
+        inverse = values.size / variance + 1 / prior_variance
+        return float(
+            (values.sum() / variance + prior / prior_variance) / inverse + rng.standard_normal() / np.sqrt(inverse)
+        )
+
+    def spread(values: Floats, middle: float, shape: float, rate: float) -> float:
+        return float((rate + ((values - middle) ** 2).sum() / 2) / rng.standard_gamma(shape + values.size / 2))
+
+    mu = centre(truth, now.truth, 0.0, CENTRE_VARIANCE)
+    a_0, b_0 = 0.0, 1.0
+    if data.anchored:
+        a_0 = centre(bias, now.bias_variance, 0.0, CENTRE_VARIANCE)
+        b_0 = centre(scale, now.scale_variance, 1.0, SCALE_VARIANCE)
+    return Population(
+        mu,
+        spread(truth, mu, TRUTH_SHAPE, TRUTH_RATE),
+        a_0,
+        b_0,
+        spread(bias, a_0, LINE_SHAPE, LINE_RATE),
+        spread(scale, b_0, LINE_SHAPE, LINE_RATE),
+        float(rng.standard_gamma(V_SHAPE + SHAPE * J) / (V_RATE + SHAPE * (1 / noise).sum())),
+    )
+
+
+class Anchor(NamedTuple):
+    """The line of the average judgment, which says what the scale of truths is."""
+
+    bias: float
+    scale: float
+
+    def truth(self, truth: Floats) -> Floats:
+        """Return truths on the scale of the average judgment."""
+        return self.bias + self.scale * truth
+
+    def lines(self, bias: Floats, scale: Floats) -> tuple[Floats, Floats]:
+        """Return the biases and scales of judges on that scale."""
+        return bias - scale * (self.bias / self.scale), scale / self.scale
+
+
+def anchor(data: Judged, bias: Floats, scale: Floats) -> Anchor:
+    """Return the line of the average judgment; with gold, truths stay on the scale of gold."""
+    if data.anchored:
+        return Anchor(0.0, 1.0)
+    mean = float(scale[data.judge].mean())
+    if abs(mean) < 0.05:  # judges do not follow any truth: there is no scale to speak of
+        mean = 0.05 if mean >= 0 else -0.05
+    return Anchor(float(bias[data.judge].mean()), mean)
+
+
+def expected_scores(posterior: Posterior, item: Codes, judge: Codes) -> Floats:
+    """Return the expected scores of judgments that were not seen (N)."""
+    lines = posterior.lines
+    return lines.bias[judge] + lines.scale[judge] * posterior.truth[item]
+
+
+def held_out_errors(data: Judged, test: Flags) -> Floats:
+    """Return the errors of the scores that are expected of held-out judgments, after EM on the others."""
+    kept = data._replace(item=data.item[~test], judge=data.judge[~test], score=data.score[~test])
+    return data.score[test] - expected_scores(run_em(kept), data.item[test], data.judge[test])
