@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 FILES = ("labels.csv", "judges.csv", "prevalence.csv")
+QUESTIONS = "questions"  # the folder of the fit of all yes/no questions
 EXAMPLE = {  # labels that ann, bob, cy and dee gave to an item
     "photo1": ("cat|dog", "cat|dog", "cat", "cat|dog"),
     "photo2": ("dog", "dog", "dog|tree", ""),
@@ -65,7 +66,7 @@ def multilabel(
         str | None, typer.Option("--model", "-m", metavar="NAME", help="Name of a model; default: consensus.")
     ] = None,
     seed: o.Seed = 0,
-    out: Annotated[str | None, o.out_option("FOLDER", f"Write {', '.join(FILES)} to this folder.")] = None,
+    out: Annotated[str | None, o.out_option("FOLDER", f"Write {', '.join(FILES)} and the fit of the questions to this folder.")] = None,
     format: o.TableFormat = None,  # noqa: A002
     rows: o.Rows = 10,
     example: Annotated[str | None, o.example_option("FILE", _example)] = None,
@@ -74,12 +75,15 @@ def multilabel(
 
     For every label there is a yes/no question about every item; a judge who did not give the label said no. All
     questions are fitted together, so that they share the judges. The result has the labels of each item that are
-    likelier than not, the probability of every label, and how often judges miss a label or give one too many.
+    likelier than not, the probability of every label, and how often judges miss a label or give one too many. --out
+    also saves the fit of all questions, for cards of the judges.
 
     \b
     $ adjudge multilabel --example photos.csv
     $ adjudge multilabel photos.csv
     $ adjudge multilabel photos.csv --format csv
+    $ adjudge multilabel photos.csv --out photos/
+    $ adjudge judges photos/questions
     """
     from adjudge.cli.output import WRITTEN, check_fit_folder, check_output
     from adjudge.models.multilabel import multilabel as infer
@@ -92,19 +96,20 @@ def multilabel(
 
 def _deliver(result: MultilabelFit, out: str | None, format: str | None, rows: int) -> None:  # noqa: A002
     """Write the tables to a folder, and print the labels for programs or show the tables to people."""
-    from adjudge.cli.output import print_table, warn
+    from adjudge.cli.output import print_table, warn, write_fit
     from adjudge.data.write import frame, table_text, write_whole
 
     columns = (result.item_columns(), result.judge_columns(), result.label_columns())
     tables = {name: frame(each) for name, each in zip(FILES, columns, strict=True)}
     if out is not None:
         write_whole({name: table_text(table, "csv") for name, table in tables.items()}, out)
+        write_fit(result.fit, result.sets.judgments, f"{out}/{QUESTIONS}")
     if format is not None:
         print_table(tables[FILES[0]], format)
     else:
         _show(result, rows)
         if out is not None:
-            print(f"wrote {', '.join(FILES)} to {out}")
+            print(f"wrote {', '.join(FILES)} and {QUESTIONS}/ to {out}")
     if not result.fit.converged:
         warn(f"the fit has not converged: {result.fit.stopped}")
 

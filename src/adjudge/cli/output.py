@@ -347,7 +347,7 @@ def deliver(
     """Write a fit and its judgments to a folder, and print its labels for a program or its tables for people."""
     content = None if format is None else _label_bytes(fit, format)  # first, since it may raise an error
     if out is not None:
-        _write_fit(fit, judgments, out)
+        write_fit(fit, judgments, out)
     if content is not None:
         print_bytes(content)
         return
@@ -371,7 +371,7 @@ def _tables(fit: Fit) -> dict[str, Callable[[], Any]]:
     return tables
 
 
-def _write_fit(fit: Fit, judgments: Judgments | None, out: str) -> None:
+def write_fit(fit: Fit, judgments: Judgments | None, out: str) -> None:
     """Write the files of a fit, and remove those of an earlier fit that this one does not have."""
     files = {name: table_text(table(), "csv") for name, table in _tables(fit).items()}
     if judgments is not None:

@@ -99,8 +99,8 @@ def scores(
 
     A judge's score is bias + scale * truth + noise: some judges score higher than others, some use less of the scale,
     and some are less exact. The result is printed as tables; --out writes scores.csv (item, value, the ends of a 90 %
-    interval, number of judgments) and judges.csv (bias, scale and noise with intervals, and a sentence). Without --gold,
-    values have the scale of the average judgment.
+    interval, number of judgments) and judges.csv (bias, scale and noise with intervals, and a sentence). Without
+    --gold, values have the scale of the average judgment.
 
     \b
     $ adjudge scores --example essays.csv

@@ -96,9 +96,9 @@ def read_label_sets(
     columns = code_columns(source, {role: roles[role] for role in roles if role != "label"})
     placed = place_items(source, columns["item"].code[None], columns["item"].names, columns.get("topic"), None, named)
     items = unique_names(placed).cast(pl.String)
-    I, L = len(items), len(labels)
+    many, L = len(items), len(labels)
     said = sets.matrix(labels)[sets.code]  # (N, L)
-    question = placed.code[0].astype(np.int64)[None] + I * np.arange(L)[:, None]  # (L, N)
+    question = placed.code[0].astype(np.int64)[None] + many * np.arange(L)[:, None]  # (L, N)
     names = pl.concat([pl.select(pl.format("{}_{}", pl.lit(name), items)).to_series() for name in labels])
     judgments = from_codes(
         question.ravel(),
@@ -108,10 +108,10 @@ def read_label_sets(
         judges=columns["judge"].names.alias("judge"),
         scale=ANSWERS,
         topics=pl.Series("topic", labels),
-        topic=frozen(np.repeat(np.arange(L, dtype=np.int32), I)),
+        topic=frozen(np.repeat(np.arange(L, dtype=np.int32), many)),
         kind=source.kind,
     )
-    unknown = np.full(L * I, -1, np.int32)
+    unknown = np.full(L * many, -1, np.int32)
     truths = unknown if gold is None else _gold_answers(gold, items, labels, separator, none)
     return LabelSets(items.alias("item"), labels, judgments, frozen(truths), source.kind)
 
@@ -191,10 +191,10 @@ def _gold_answers(gold: Any, items: Names, labels: Sequence[str], separator: str
     answers = np.full((len(labels), len(items)), -1, np.int32)
     rows = np.flatnonzero(position >= 0)
     truth = sets.matrix(labels)[sets.code].astype(np.int32)  # (rows, L)
-    for n in rows:
+    for n in rows.tolist():
         now = answers[:, position[n]]
         if now[0] >= 0 and (now != truth[n]).any():
             problem = f"item {quote(items[int(position[n])])} has two different sets of gold labels"
-            raise source.wrong(f"{problem}: keep one of them", int(n))
+            raise source.wrong(f"{problem}: keep one of them", n)
         answers[:, position[n]] = truth[n]
     return answers.ravel()

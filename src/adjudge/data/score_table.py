@@ -74,7 +74,7 @@ def read_scores(
 
     Examples
     --------
-    >>> read_scores(pl.DataFrame({"item": ["a", "a"], "judge": ["x", "y"], "score": [70, 82.5]}))
+    >>> read_scores(pl.DataFrame({"item": ["a", "a"], "judge": ["x", "y"], "score": [70.0, 82.5]}))
     ScoreTable(1 items, 2 judges, 2 scores)
     """
     source = open_source(data, format)

@@ -52,13 +52,11 @@ class Judged(NamedTuple):
 
     def by_item(self, value: Floats) -> Floats:
         """Return the sum over the judgments of each item (I)."""
-        total: Floats = np.bincount(self.item, value, self.gold.size)
-        return total
+        return np.bincount(self.item, value, self.gold.size).astype(np.float64, copy=False)
 
     def by_judge(self, value: Floats) -> Floats:
         """Return the sum over the judgments of each judge (J)."""
-        total: Floats = np.bincount(self.judge, value, self.judges)
-        return total
+        return np.bincount(self.judge, value, self.judges).astype(np.float64, copy=False)
 
     @property
     def anchored(self) -> bool:
@@ -104,7 +102,7 @@ class Posterior(NamedTuple):
 
 def run_em(data: Judged, rounds: int = ROUNDS) -> Posterior:
     """Return the posterior by variational EM, until no truth moves by more than ``TOLERANCE``."""
-    item, judge, x = data.item, data.judge, data.score
+    judge, x = data.judge, data.score
     known = np.isfinite(data.gold)
     population = Population()
     count, J = data.by_judge(np.ones(x.size)), data.judges
@@ -115,7 +113,7 @@ def run_em(data: Judged, rounds: int = ROUNDS) -> Posterior:
     while done < rounds and not converged:
         precision = weight * (shape / rate)[judge]
         before = truth
-        truth, variance = truths_givenlines_given_truths(data, precision, lines, population)
+        truth, variance = truths_given_lines(data, precision, lines, population)
         truth, variance = np.where(known, data.gold, truth), np.where(known, 0.0, variance)
         lines = lines_given_truths(data, precision, truth, variance, population)
         square = _square(data, truth, variance, lines)
@@ -128,7 +126,7 @@ def run_em(data: Judged, rounds: int = ROUNDS) -> Posterior:
     return Posterior(truth, variance, lines, shape, rate, weight, population, done, converged)
 
 
-def truths_givenlines_given_truths(
+def truths_given_lines(
     data: Judged, precision: Floats, lines: Lines, population: Population
 ) -> tuple[Floats, Floats]:
     """Return the mean and variance of every truth (I), given the lines of judges."""
@@ -170,9 +168,9 @@ def _population(
     data: Judged, truth: Floats, variance: Floats, lines: Lines, precision: Floats, now: Population
 ) -> Population:
     """Return the population at the mode or mean of its conditional posterior."""
-    I, J = truth.size, data.judges
-    mu = truth.sum() / (I + now.truth / CENTRE_VARIANCE)
-    spread = (TRUTH_RATE + ((truth - mu) ** 2 + variance).sum() / 2) / (TRUTH_SHAPE + I / 2)
+    items, J = truth.size, data.judges
+    mu = truth.sum() / (items + now.truth / CENTRE_VARIANCE)
+    spread = (TRUTH_RATE + ((truth - mu) ** 2 + variance).sum() / 2) / (TRUTH_SHAPE + items / 2)
     bias, scale = 0.0, 1.0
     if data.anchored:
         bias = lines.bias.sum() / (J + now.bias_variance / CENTRE_VARIANCE)
@@ -206,7 +204,7 @@ def sweep(data: Judged, draw: Draw, rng: np.random.Generator) -> Draw:
     """Return the next state: truths, lines, noises, weights and the population, each from its full conditional."""
     known, none = np.isfinite(data.gold), np.zeros(data.judges)
     precision = draw.weight / draw.variance[data.judge]
-    mean, variance = truths_givenlines_given_truths(
+    mean, variance = truths_given_lines(
         data, precision, Lines(draw.bias, draw.scale, none, none, none), draw.population
     )
     drawn = mean + np.sqrt(variance) * rng.standard_normal(mean.size)
@@ -235,7 +233,6 @@ def _draw_population(
     data: Judged, truth: Floats, bias: Floats, scale: Floats, noise: Floats, now: Population, rng: np.random.Generator
 ) -> Population:
     """Return a draw of the population, given all truths and judges."""
-    I, J = truth.size, data.judges
 
     def centre(values: Floats, variance: float, prior: float, prior_variance: float) -> float:
         inverse = values.size / variance + 1 / prior_variance
@@ -258,7 +255,7 @@ def _draw_population(
         b_0,
         spread(bias, a_0, LINE_SHAPE, LINE_RATE),
         spread(scale, b_0, LINE_SHAPE, LINE_RATE),
-        float(rng.standard_gamma(V_SHAPE + SHAPE * J) / (V_RATE + SHAPE * (1 / noise).sum())),
+        float(rng.standard_gamma(V_SHAPE + SHAPE * noise.size) / (V_RATE + SHAPE * (1 / noise).sum())),
     )
 
 

@@ -58,7 +58,7 @@ class MultilabelFit(NotebookView):
 
     @property
     def judges(self) -> Any:
-        """A table of judges over all labels; ``adjudge.judges(result.fit)`` has their cards."""
+        """A table of judges over all labels; ``adjudge.judges(result.fit, result.sets.judgments)`` has their cards."""
         return frame(self.judge_columns(), self.sets.kind)
 
     @property
@@ -133,7 +133,8 @@ def multilabel(
     Examples
     --------
     >>> from polars import DataFrame
-    >>> table = {"item": list("aaabbb"), "judge": list("xyz") * 2, "label": ["cat|dog", "cat|dog", "cat", "", "", "dog"]}
+    >>> given = ["cat|dog", "cat|dog", "cat", "", "", "dog"]
+    >>> table = {"item": list("aaabbb"), "judge": list("xyz") * 2, "label": given}
     >>> multilabel(DataFrame(table)).items["labels"].to_list()
     ['cat|dog', '']
     """

@@ -226,8 +226,8 @@ def scores(
     known = np.isfinite(table.gold)
     truth = Estimate(*(np.where(known, table.gold, centre + unit * part) for part in truth))
     bias, spread = (Estimate(*(unit * part for part in estimate)) for estimate in (bias, spread))
-    fixed = [Estimate(*map(frozen, estimate)) for estimate in (truth, bias, scale, spread)]
-    return ScoreFit(table, inference, noise, *fixed, centre, reason, done, good, drawn)
+    truth, bias, scale, spread = (Estimate(*map(frozen, each)) for each in (truth, bias, scale, spread))
+    return ScoreFit(table, inference, noise, truth, bias, scale, spread, centre, reason, done, good, drawn)
 
 
 def standard_scale(score: Floats) -> tuple[float, float]:
