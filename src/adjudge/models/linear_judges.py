@@ -116,7 +116,7 @@ def run_em(data: Judged, rounds: int = ROUNDS) -> Posterior:
         truth, variance = truths_given_lines(data, precision, lines, population)
         truth, variance = np.where(known, data.gold, truth), np.where(known, 0.0, variance)
         lines = lines_given_truths(data, precision, truth, variance, population)
-        square = _square(data, truth, variance, lines)
+        square = squared_errors(data, truth, variance, lines)
         rate = SHAPE * population.noise + data.by_judge(weight * square) / 2
         if np.isfinite(data.freedom):
             weight = (data.freedom + 1) / (data.freedom + square * (shape / rate)[judge])
@@ -156,7 +156,7 @@ def lines_given_truths(
     )
 
 
-def _square(data: Judged, truth: Floats, variance: Floats, lines: Lines) -> Floats:
+def squared_errors(data: Judged, truth: Floats, variance: Floats, lines: Lines) -> Floats:
     """Return the expected squared error of every judgment (N)."""
     z, v = truth[data.item], variance[data.item]
     a, b, a_variance, b_variance, covariance = (part[data.judge] for part in lines)
