@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.stats import norm, t
 
 import adjudge
 from adjudge.arrays import Codes, Floats
@@ -21,7 +22,6 @@ from adjudge.errors import AdjudgeWarning
 from adjudge.inference.select import held_out_logs
 from adjudge.models.linear_judges import FREEDOM, Judged, anchor, run_em, squared_errors, start_of, sweep
 from adjudge.models.scores import standard_scale
-from scipy.stats import norm, t
 from studies.benchmarks.claim import DATA, Claim, say
 
 FOLDS = 5
@@ -60,9 +60,9 @@ def _by_centre(name: str) -> Callable[[Judged, Codes], Prediction]:
     """Return the prediction by the mean or median of the other scores, with normal errors of one variance."""
 
     def predict(data: Judged, test: Codes) -> Prediction:
-        centre = _centre(name, data.item[~test], data.score[~test], data.gold.size)
+        centre = _centre(name, data.item[~test], data.score[~test], data.items)
         error = data.score - centre[data.item]
-        count = np.bincount(data.item[~test], minlength=data.gold.size)[data.item]
+        count = np.bincount(data.item[~test], minlength=data.items)[data.item]
         inflate = np.sqrt((count + 1) / np.maximum(count - 1, 1))  # seen errors are smaller than those to come
         spread = (error * inflate)[~test].std()
         return Prediction(centre[data.item[test]], norm.logpdf(error[test], scale=spread))
@@ -74,10 +74,7 @@ def _by_model(noise: str) -> Callable[[Judged, Codes], Prediction]:
     """Return the prediction by EM with a noise."""
 
     def predict(data: Judged, test: Codes) -> Prediction:
-        kept = data._replace(
-            item=data.item[~test], judge=data.judge[~test], score=data.score[~test], freedom=FREEDOM[noise]
-        )
-        found = run_em(kept)
+        found = run_em(data.rows(~test)._replace(freedom=FREEDOM[noise]))
         item, judge = data.item[test], data.judge[test]
         expected = found.lines.bias[judge] + found.lines.scale[judge] * found.truth[item]
         away = data._replace(item=item, judge=judge, score=expected)
@@ -103,9 +100,7 @@ def emotion() -> Claim:
     data = read_scores(str(DATA / "emotion" / "labels.csv"), str(DATA / "emotion" / "gold.csv"))
     gold, centre_unit = data.gold, standard_scale(data.score)
     centre, unit = centre_unit
-    judged = Judged(
-        data.item, data.judge, (data.score - centre) / unit, np.full(gold.size, np.nan), len(data.judges)
-    )
+    judged = Judged(data.item, data.judge, (data.score - centre) / unit, len(data.items), len(data.judges))
     fold = np.random.default_rng(0).permutation(data.score.size) % FOLDS
     path = str(DATA / "emotion" / "labels.csv")
     values = {name: _centre(name, data.item, data.score, gold.size) for name in ("mean", "median")}
@@ -128,7 +123,9 @@ def emotion() -> Claim:
                 f"{np.sqrt(np.square(errors).mean()):.2f}",
                 f"{density:.3f}",
                 f"{np.sqrt(square.mean()):.2f}",
-                "" if name == "mean" else f"{np.sqrt(square.mean()) - np.sqrt(base.mean()):+.2f} +- {differences.std():.2f}",
+                ""
+                if name == "mean"
+                else f"{np.sqrt(square.mean()) - np.sqrt(base.mean()):+.2f} +- {differences.std():.2f}",
                 f"{np.abs(values[name] - gold).mean():.2f}",
                 f"{np.corrcoef(values[name], gold)[0, 1]:.3f}",
             )
@@ -140,7 +137,15 @@ def emotion() -> Claim:
         "variance for mean and median. Against gold: all judgments, Gibbs sampling without gold, with a bootstrap "
         f"standard error over items of the difference. The noise that `scores` chooses is {chosen.noise}."
     )
-    head = ("method", "held-out RMSE", "held-out log density", "RMSE, gold", "to mean", "MAE, gold", "correlation, gold")
+    head = (
+        "method",
+        "held-out RMSE",
+        "held-out log density",
+        "RMSE, gold",
+        "to mean",
+        "MAE, gold",
+        "correlation, gold",
+    )
     return Claim("Emotions of headlines (Snow et al. 2008)", how, head, rows)
 
 
@@ -159,15 +164,21 @@ def emotion_gold() -> Claim:
             mean_errors.append(((rest["mean"] - rest["label"]) ** 2).mean())
             held.append(((rest["low"] <= rest["label"]) & (rest["label"] <= rest["high"])).mean())
         rows.append(
-            (f"{share:.0%}", *(f"{np.sqrt(np.mean(each)):.2f}" for each in (mean_errors, errors)), f"{np.mean(held):.2f}")
+            (
+                f"{share:.0%}",
+                *(f"{np.sqrt(np.mean(each)):.2f}" for each in (mean_errors, errors)),
+                f"{np.mean(held):.2f}",
+            )
         )
         say(" | ".join(rows[-1]))
     how = (
         "Means over four random choices of the items with gold, EM; RMSE against gold and the share of gold within the "
-        "90 % interval, of the other items. Intervals are about the truth on the scale of this crowd: what the crowd "
-        "shares and experts do not see is not in them."
+        "90 % interval, of the other items. Without gold, intervals are about the truth on the scale of this "
+        "crowd: errors that the crowd shares are not in them. With gold, they are about what the experts would say."
     )
-    return Claim("Emotions with gold for some items", how, ("items with gold", "RMSE, mean", "RMSE, scores", "held"), rows)
+    return Claim(
+        "Emotions with gold for some items", how, ("items with gold", "RMSE, mean", "RMSE, scores", "held"), rows
+    )
 
 
 class Crowd(NamedTuple):
@@ -220,7 +231,9 @@ def simulated() -> Claim:
             table, truth, anchored = simulate(crowd, seed)
             item = table["item"].str.slice(1).cast(pl.Int64).to_numpy()
             for key in ("mean", "median"):
-                squares[key].append(float(np.square(_centre(key, item, table["score"].to_numpy(), ITEMS) - truth).mean()))
+                squares[key].append(
+                    float(np.square(_centre(key, item, table["score"].to_numpy(), ITEMS) - truth).mean())
+                )
             for key in held:
                 fit = adjudge.scores(table, inference=key, warmup=200, draws=150, seed=seed)
                 squares[key].append(float(np.square(fit.truth.mean - truth).mean()))
@@ -230,10 +243,11 @@ def simulated() -> Claim:
         rows.append((name, *cells, *(f"{np.mean(each):.2f}" for each in held.values()), f"{np.mean(noises):.2f}"))
         say(" | ".join(rows[-1]))
     how = (
-        f"{RUNS} crowds of each kind: {ITEMS} items of truth N(50, 15), 5 judgments per item by 10 judges unless stated. "
-        'RMSE against the truth. "Held" is the share of truths on the scale of the average judgment within their 90 % '
-        "intervals, and the last column the share of crowds for which Student-t noise was chosen. Crowds are not drawn "
-        "from the model: noises are uniform, judges at random have no scale, and gross errors are 400 points off."
+        f"{RUNS} crowds of each kind: {ITEMS} items of truth N(50, 15), 5 judgments per item by 10 judges unless "
+        'stated. RMSE against the truth. "Held" is the share of truths on the scale of the average judgment within '
+        "their 90 % intervals, and the last column the share of crowds for which Student-t noise was chosen. Crowds "
+        "are not drawn from the model: noises are uniform, judges at random have no scale, and gross errors are 400 "
+        "points off."
     )
     head = ("crowd", "mean", "median", "em", "gibbs", "held, em", "held, gibbs", "t chosen")
     return Claim("Simulated scores", how, head, rows)
@@ -250,7 +264,7 @@ def own_data() -> Claim:
             rng = np.random.default_rng((7, seed))
             data, true = _drawn(rng, freedom)
             state, draws = start_of(run_em(data)), []
-            for n in range(600):
+            for n in range(1_600):
                 state = sweep(data, state, rng)
                 if n >= 100:
                     line = anchor(data, state.bias, state.scale)
@@ -265,8 +279,8 @@ def own_data() -> Claim:
         rows += [(noise, name, *(f"{value:.3f}" for value in held[name])) for name in quantities]
         say(str(rows[-4:]))
     how = (
-        "60 tables drawn from the priors, 30 items, 6 judges, 4 judgments per item; Gibbs sampling with 500 draws. The "
-        "share of true values within intervals of three levels."
+        "60 tables drawn from the priors, 30 items, 6 judges, 4 judgments per item; Gibbs sampling with 1,500 draws. "
+        "The share of true values within intervals of three levels."
     )
     return Claim("Data of the model itself", how, ("noise", "quantity", *(f"{level:.0%}" for level in levels)), rows)
 
@@ -281,7 +295,7 @@ def _drawn(rng: np.random.Generator, freedom: float) -> tuple[Judged, tuple[Floa
     truth = rng.standard_normal() + np.sqrt(spread) * rng.standard_normal(30)
     error = rng.standard_normal(120) if np.isinf(freedom) else rng.standard_t(freedom, 120)
     score = bias[judge] + scale[judge] * truth[item] + np.sqrt(variance[judge]) * error
-    return Judged(item, judge, score, np.full(30, np.nan), 6, freedom), (truth, bias, scale, variance)
+    return Judged(item, judge, score, 30, 6, freedom=freedom), (truth, bias, scale, variance)
 
 
 def several_labels() -> Claim:
@@ -317,10 +331,10 @@ def several_labels() -> Claim:
             rows.append((name, method, f"{mean[2 * k + 1]:.3f}", loss, likelihood))
             say(" | ".join(rows[-1]))
     how = (
-        f"{RUNS // 2} crowds of each kind: 150 items, {LABELS} labels of prevalence .05 to .5, 20 judges, 4 judgments per "
-        "item. Judges differ in how often they miss a label and how often they give one too many; if labels differ, "
-        "also from label to label (standard deviation .5 or 1 of log odds). Share of items whose whole set is right, log "
-        "loss of labels, and held-out log-likelihood per answer (which is computed with one prevalence). "
+        f"{RUNS // 2} crowds of each kind: 150 items, {LABELS} labels of prevalence .05 to .5, 20 judges, 4 judgments "
+        "per item. Judges differ in how often they miss a label and how often they give one too many; if labels "
+        "differ, also from label to label (standard deviation .5 or 1 of log odds). Share of items whose whole set is "
+        "right, log loss of labels, and held-out log-likelihood per answer (which is computed with one prevalence). "
         "`adjudge multilabel` is the last of each."
     )
     head = ("crowd", "method", "sets right", "log loss", "held-out log-likelihood")

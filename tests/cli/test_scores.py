@@ -1,5 +1,9 @@
 """``adjudge scores``."""
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
 
@@ -17,7 +21,9 @@ def test_scores_are_shown_and_written(run, essays):
     assert "Scores (2 of 6 items)" in answer.out
     assert "Judges, least noise first (2 of 4)" in answer.out
     assert "noise normal: it was asked for" in answer.out
-    assert "Values have the scale of the average judgment (mean bias 0, mean scale 1); --gold changes that." in answer.out
+    assert (
+        "Values have the scale of the average judgment (mean bias 0, mean scale 1); --gold changes that." in answer.out
+    )
     assert answer.out.endswith("wrote scores.csv and judges.csv to out\n")
     head, *lines = (essays.parent / "out" / "scores.csv").read_text().splitlines()
     assert head == "item,value,low,high,judgments"
@@ -58,3 +64,20 @@ def test_wrong_scores_are_one_line(run, essays):
         1,
         "adjudge: essays.csv, row 2: score 'good' is not a finite number: scores are numbers, such as 72 or 0.5\n",
     )
+
+
+def test_the_page_says_what_the_commands_say(run):
+    """Every command of docs/how-to/scores.md, one after the other; three dots stand for what is left out."""
+    page = (Path(__file__).parents[2] / "docs/how-to/scores.md").read_text()
+    parts = [
+        part for block in re.findall(r"```console\n(.*?)```", page, re.S) for part in block.split("$ adjudge ")[1:]
+    ]
+    assert len(parts) == 7
+    for part in parts:
+        line, expected = part.split("\n", 1)
+        answer = run(*shlex.split(line))
+        pieces = [piece.strip() for piece in expected.split("...")]
+        text = answer.out + answer.err
+        for piece in pieces:
+            assert piece in text, line
+            text = text[text.index(piece) + len(piece) :]

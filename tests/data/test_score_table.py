@@ -78,7 +78,8 @@ def test_what_is_not_a_score_is_refused(tmp_path, text, message):
     [
         (
             [True, False, True],
-            "table: column 'score' holds true and false: scores are numbers, such as 72 or 0.5; adjudge fit is for labels",
+            "table: column 'score' holds true and false: scores are numbers, such as 72 or 0.5; adjudge fit is for "
+            "labels",
         ),
         ([[1], [2], [3]], "table: column 'score' holds lists, records or objects, not one score per row"),
     ],

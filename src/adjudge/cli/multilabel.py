@@ -66,7 +66,9 @@ def multilabel(
         str | None, typer.Option("--model", "-m", metavar="NAME", help="Name of a model; default: consensus.")
     ] = None,
     seed: o.Seed = 0,
-    out: Annotated[str | None, o.out_option("FOLDER", f"Write {', '.join(FILES)} and the fit of the questions to this folder.")] = None,
+    out: Annotated[
+        str | None, o.out_option("FOLDER", f"Write {', '.join(FILES)} and the fit of the questions to this folder.")
+    ] = None,
     format: o.TableFormat = None,  # noqa: A002
     rows: o.Rows = 10,
     example: Annotated[str | None, o.example_option("FILE", _example)] = None,

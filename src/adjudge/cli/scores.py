@@ -138,12 +138,16 @@ def _show(fit: ScoreFit, rows: int) -> None:
     """Print the values, the judges with the least noise first, and how the fit ended."""
     from adjudge.cli.output import console, first_rows, judge_intervals
     from adjudge.data.write import frame
+    from adjudge.errors import quote
 
     screen = console()
     screen.print(first_rows("Scores", frame(fit.item_columns()), rows, " items"))
     screen.print()
-    judges = judge_intervals(frame(fit.judge_columns()).sort("noise", maintain_order=True)).drop("sentence")
-    screen.print(first_rows("Judges, least noise first", judges, rows))
+    judges = judge_intervals(frame(fit.judge_columns()).sort("noise", maintain_order=True))
+    screen.print(first_rows("Judges, least noise first", judges.drop("sentence"), rows))
+    screen.print()
+    for judge, sentence in judges.select("judge", "sentence").head(rows).rows():
+        screen.print(f"{quote(judge)}: {sentence}", markup=False)
     screen.print()
     data = fit.scores
     counts = f"{len(data.items):,} items, {len(data.judges):,} judges, {data.score.size:,} scores"

@@ -12,10 +12,13 @@ so that a judge with few judgments is taken for a typical one:
 
     mu ~ N(0, 1),  1/t^2 ~ Gamma(1, 1/2),  1/A, 1/B ~ Gamma(2, 1/20),  v ~ Gamma(1, 3),
 
-all gammas with a rate. Scales are normal and not log-normal, because a judge may use the scale the other way round or
-not look at all. Without gold, nothing but the judges says what the scale is: a_0 = 0, b_0 = 1, and ``anchored`` puts
-truths on the scale of the average judgment (mean bias 0, mean scale 1). With gold, a_0 ~ N(0, 1) and b_0 ~ N(1, 1/4)
-are learned, and the truth has the scale of gold.
+all gammas with a rate, a_0 = 0 and b_0 = 1. Scales are normal and not log-normal, because a judge may use the scale
+the other way round or not look at all. Nothing but the judges says what the scale is: ``anchor`` puts truths on the
+scale of the average judgment (mean bias 0, mean scale 1).
+
+Gold is the scores of one more judge, the expert, with a ~ N(0, 1/4) and b ~ N(1, 1/25), and the truth is what the expert
+says or would say, noise included. If gold were taken for z itself, an error that all judges share would count as if it
+were averaged out; as a judge, the expert tells how far gold can be predicted from the crowd.
 
 ``run_em`` is variational EM (mean field: truths, judges' lines, noises and weights are independent given the data);
 ``sample`` is Gibbs sampling. Every pass is linear in the number of judgments. The model is that of Raykar et al. (2010,
@@ -35,33 +38,46 @@ SHAPE = 3.0  # of the prior of judges' precisions: as much as 6 judgments
 V_SHAPE, V_RATE = 1.0, 3.0
 TRUTH_SHAPE, TRUTH_RATE = 1.0, 0.5
 LINE_SHAPE, LINE_RATE = 2.0, 0.05
-CENTRE_VARIANCE = 1.0  # of mu and of a_0
-SCALE_VARIANCE = 0.25  # of b_0
+CENTRE_VARIANCE = 1.0  # of mu
+EXPERT_BIAS, EXPERT_SCALE = 0.25, 0.04  # prior variances of the expert's line
+LEAST_SCALE = 0.05  # of an anchor; below it scores do not follow any truth, and there is no scale to speak of
 TOLERANCE, ROUNDS = 1e-5, 500
 
 
 class Judged(NamedTuple):
-    """Scores on a standard scale: judgment n is by ``judge[n]`` about ``item[n]``."""
+    """Scores on a standard scale: judgment n is by ``judge[n]`` about ``item[n]``. The expert is the last judge."""
 
     item: Codes  # (N)
     judge: Codes  # (N)
     score: Floats  # (N)
-    gold: Floats  # (I) nan if unknown
-    judges: int
+    items: int
+    judges: int  # the expert included
+    expert: bool = False  # whether there is one
     freedom: float = np.inf  # of the noise
 
     def by_item(self, value: Floats) -> Floats:
         """Return the sum over the judgments of each item (I)."""
-        return np.bincount(self.item, value, self.gold.size).astype(np.float64, copy=False)
+        return np.bincount(self.item, value, self.items).astype(np.float64, copy=False)
 
     def by_judge(self, value: Floats) -> Floats:
         """Return the sum over the judgments of each judge (J)."""
         return np.bincount(self.judge, value, self.judges).astype(np.float64, copy=False)
 
+    def rows(self, chosen: Flags) -> Judged:
+        """Return some of the judgments."""
+        return self._replace(item=self.item[chosen], judge=self.judge[chosen], score=self.score[chosen])
+
     @property
-    def anchored(self) -> bool:
-        """Whether gold says what the scale is."""
-        return bool(np.isfinite(self.gold).any())
+    def crowd(self) -> int:
+        """The number of judges who are not the expert; they come first."""
+        return self.judges - self.expert
+
+    def line_variances(self, population: Population) -> tuple[Floats, Floats]:
+        """Return the prior variances of biases and scales (J), which are wide for the expert."""
+        a, b = np.full(self.judges, population.bias_variance), np.full(self.judges, population.scale_variance)
+        if self.expert:
+            a[-1], b[-1] = EXPERT_BIAS, EXPERT_SCALE
+        return a, b
 
 
 class Population(NamedTuple):
@@ -69,10 +85,8 @@ class Population(NamedTuple):
 
     mu: float = 0.0
     truth: float = 1.0  # variance of truths
-    bias: float = 0.0  # mean of biases
-    scale: float = 1.0  # mean of scales
-    bias_variance: float = 0.05
-    scale_variance: float = 0.05
+    bias_variance: float = 0.05  # A
+    scale_variance: float = 0.05  # B
     noise: float = 0.3  # v, about the variance of a typical judge's noise
 
 
@@ -103,18 +117,16 @@ class Posterior(NamedTuple):
 def run_em(data: Judged, rounds: int = ROUNDS) -> Posterior:
     """Return the posterior by variational EM, until no truth moves by more than ``TOLERANCE``."""
     judge, x = data.judge, data.score
-    known = np.isfinite(data.gold)
     population = Population()
     count, J = data.by_judge(np.ones(x.size)), data.judges
     lines = Lines(np.zeros(J), np.ones(J), np.zeros(J), np.zeros(J), np.zeros(J))
     shape, rate = SHAPE + count / 2, (SHAPE + count / 2) * population.noise
-    weight, truth, done = np.ones(x.size), np.full(data.gold.size, np.inf), 0
+    weight, truth, done = np.ones(x.size), np.full(data.items, np.inf), 0
     converged = False
     while done < rounds and not converged:
         precision = weight * (shape / rate)[judge]
         before = truth
         truth, variance = truths_given_lines(data, precision, lines, population)
-        truth, variance = np.where(known, data.gold, truth), np.where(known, 0.0, variance)
         lines = lines_given_truths(data, precision, truth, variance, population)
         square = squared_errors(data, truth, variance, lines)
         rate = SHAPE * population.noise + data.by_judge(weight * square) / 2
@@ -126,9 +138,7 @@ def run_em(data: Judged, rounds: int = ROUNDS) -> Posterior:
     return Posterior(truth, variance, lines, shape, rate, weight, population, done, converged)
 
 
-def truths_given_lines(
-    data: Judged, precision: Floats, lines: Lines, population: Population
-) -> tuple[Floats, Floats]:
+def truths_given_lines(data: Judged, precision: Floats, lines: Lines, population: Population) -> tuple[Floats, Floats]:
     """Return the mean and variance of every truth (I), given the lines of judges."""
     a, b = lines.bias[data.judge], lines.scale[data.judge]
     inverse = 1 / population.truth + data.by_item(precision * (b * b + lines.scale_variance[data.judge]))
@@ -141,11 +151,12 @@ def lines_given_truths(
 ) -> Lines:
     """Return the line of every judge: a weighted regression of their scores on the truths, shrunk to the population."""
     z, x = truth[data.item], data.score
-    aa = 1 / population.bias_variance + data.by_judge(precision)
+    bias_variance, scale_variance = data.line_variances(population)
+    aa = 1 / bias_variance + data.by_judge(precision)
     ab = data.by_judge(precision * z)
-    bb = 1 / population.scale_variance + data.by_judge(precision * (z * z + variance[data.item]))
-    a = population.bias / population.bias_variance + data.by_judge(precision * x)
-    b = population.scale / population.scale_variance + data.by_judge(precision * z * x)
+    bb = 1 / scale_variance + data.by_judge(precision * (z * z + variance[data.item]))
+    a = data.by_judge(precision * x)
+    b = 1 / scale_variance + data.by_judge(precision * z * x)
     determinant = aa * bb - ab * ab
     return Lines(
         (bb * a - ab * b) / determinant,
@@ -168,18 +179,14 @@ def _population(
     data: Judged, truth: Floats, variance: Floats, lines: Lines, precision: Floats, now: Population
 ) -> Population:
     """Return the population at the mode or mean of its conditional posterior."""
-    items, J = truth.size, data.judges
+    items, J = data.items, data.crowd
     mu = truth.sum() / (items + now.truth / CENTRE_VARIANCE)
     spread = (TRUTH_RATE + ((truth - mu) ** 2 + variance).sum() / 2) / (TRUTH_SHAPE + items / 2)
-    bias, scale = 0.0, 1.0
-    if data.anchored:
-        bias = lines.bias.sum() / (J + now.bias_variance / CENTRE_VARIANCE)
-        ratio = now.scale_variance / SCALE_VARIANCE
-        scale = (lines.scale.sum() + ratio) / (J + ratio)
-    a = (LINE_RATE + ((lines.bias - bias) ** 2 + lines.bias_variance).sum() / 2) / (LINE_SHAPE + J / 2)
-    b = (LINE_RATE + ((lines.scale - scale) ** 2 + lines.scale_variance).sum() / 2) / (LINE_SHAPE + J / 2)
-    noise = (V_SHAPE + SHAPE * J) / (V_RATE + SHAPE * precision.sum())
-    return Population(float(mu), float(spread), float(bias), float(scale), float(a), float(b), float(noise))
+    a, b, a_variance, b_variance, _ = (part[:J] for part in lines)
+    bias = (LINE_RATE + (a**2 + a_variance).sum() / 2) / (LINE_SHAPE + J / 2)
+    scale = (LINE_RATE + ((b - 1) ** 2 + b_variance).sum() / 2) / (LINE_SHAPE + J / 2)
+    noise = (V_SHAPE + SHAPE * J) / (V_RATE + SHAPE * precision[:J].sum())
+    return Population(float(mu), float(spread), float(bias), float(scale), float(noise))
 
 
 class Draw(NamedTuple):
@@ -202,13 +209,12 @@ def start_of(posterior: Posterior) -> Draw:
 
 def sweep(data: Judged, draw: Draw, rng: np.random.Generator) -> Draw:
     """Return the next state: truths, lines, noises, weights and the population, each from its full conditional."""
-    known, none = np.isfinite(data.gold), np.zeros(data.judges)
+    none = np.zeros(data.judges)
     precision = draw.weight / draw.variance[data.judge]
     mean, variance = truths_given_lines(
         data, precision, Lines(draw.bias, draw.scale, none, none, none), draw.population
     )
-    drawn = mean + np.sqrt(variance) * rng.standard_normal(mean.size)
-    truth = np.where(known, data.gold, drawn)
+    truth = mean + np.sqrt(variance) * rng.standard_normal(mean.size)
     exact = np.zeros(truth.size)
     lines = lines_given_truths(data, precision, truth, exact, draw.population)
     first, second = rng.standard_normal((2, data.judges))
@@ -233,40 +239,30 @@ def _draw_population(
     data: Judged, truth: Floats, bias: Floats, scale: Floats, noise: Floats, now: Population, rng: np.random.Generator
 ) -> Population:
     """Return a draw of the population, given all truths and judges."""
+    inverse = truth.size / now.truth + 1 / CENTRE_VARIANCE
+    mu = float(truth.sum() / now.truth / inverse + rng.standard_normal() / np.sqrt(inverse))
 
-    def centre(values: Floats, variance: float, prior: float, prior_variance: float) -> float:
-        inverse = values.size / variance + 1 / prior_variance
-        return float(
-            (values.sum() / variance + prior / prior_variance) / inverse + rng.standard_normal() / np.sqrt(inverse)
-        )
+    def spread(deviation: Floats, shape: float, rate: float) -> float:
+        return float((rate + (deviation**2).sum() / 2) / rng.standard_gamma(shape + deviation.size / 2))
 
-    def spread(values: Floats, middle: float, shape: float, rate: float) -> float:
-        return float((rate + ((values - middle) ** 2).sum() / 2) / rng.standard_gamma(shape + values.size / 2))
-
-    mu = centre(truth, now.truth, 0.0, CENTRE_VARIANCE)
-    a_0, b_0 = 0.0, 1.0
-    if data.anchored:
-        a_0 = centre(bias, now.bias_variance, 0.0, CENTRE_VARIANCE)
-        b_0 = centre(scale, now.scale_variance, 1.0, SCALE_VARIANCE)
+    J = data.crowd
     return Population(
         mu,
-        spread(truth, mu, TRUTH_SHAPE, TRUTH_RATE),
-        a_0,
-        b_0,
-        spread(bias, a_0, LINE_SHAPE, LINE_RATE),
-        spread(scale, b_0, LINE_SHAPE, LINE_RATE),
-        float(rng.standard_gamma(V_SHAPE + SHAPE * noise.size) / (V_RATE + SHAPE * (1 / noise).sum())),
+        spread(truth - mu, TRUTH_SHAPE, TRUTH_RATE),
+        spread(bias[:J], LINE_SHAPE, LINE_RATE),
+        spread(scale[:J] - 1, LINE_SHAPE, LINE_RATE),
+        float(rng.standard_gamma(V_SHAPE + SHAPE * J) / (V_RATE + SHAPE * (1 / noise[:J]).sum())),
     )
 
 
 class Anchor(NamedTuple):
-    """The line of the average judgment, which says what the scale of truths is."""
+    """The line that says what the scale of truths is: that of the expert or of the average judgment."""
 
     bias: float
     scale: float
 
     def truth(self, truth: Floats) -> Floats:
-        """Return truths on the scale of the average judgment."""
+        """Return truths on that scale."""
         return self.bias + self.scale * truth
 
     def lines(self, bias: Floats, scale: Floats) -> tuple[Floats, Floats]:
@@ -275,13 +271,11 @@ class Anchor(NamedTuple):
 
 
 def anchor(data: Judged, bias: Floats, scale: Floats) -> Anchor:
-    """Return the line of the average judgment; with gold, truths stay on the scale of gold."""
-    if data.anchored:
-        return Anchor(0.0, 1.0)
-    mean = float(scale[data.judge].mean())
-    if abs(mean) < 0.05:  # judges do not follow any truth: there is no scale to speak of
-        mean = 0.05 if mean >= 0 else -0.05
-    return Anchor(float(bias[data.judge].mean()), mean)
+    """Return the line of the expert or, without one, of the average judgment."""
+    a, b = (bias[-1], scale[-1]) if data.expert else (bias[data.judge].mean(), scale[data.judge].mean())
+    if abs(b) < LEAST_SCALE:
+        b = LEAST_SCALE if b >= 0 else -LEAST_SCALE
+    return Anchor(float(a), float(b))
 
 
 def expected_scores(posterior: Posterior, item: Codes, judge: Codes) -> Floats:
@@ -292,5 +286,4 @@ def expected_scores(posterior: Posterior, item: Codes, judge: Codes) -> Floats:
 
 def held_out_errors(data: Judged, test: Flags) -> Floats:
     """Return the errors of the scores that are expected of held-out judgments, after EM on the others."""
-    kept = data._replace(item=data.item[~test], judge=data.judge[~test], score=data.score[~test])
-    return data.score[test] - expected_scores(run_em(kept), data.item[test], data.judge[test])
+    return data.score[test] - expected_scores(run_em(data.rows(~test)), data.item[test], data.judge[test])

@@ -24,8 +24,10 @@ from adjudge.models.linear_judges import (
     Judged,
     Posterior,
     anchor,
+    expected_scores,
     held_out_errors,
     run_em,
+    squared_errors,
     start_of,
     sweep,
 )
@@ -164,8 +166,9 @@ def scores(
         A path or a frame with item, judge and score in every row, and optionally topic: an item in two topics is two
         items.
     gold
-        Known true scores: a path or a frame with item and score, or a mapping from item to score. They also say what
-        the scale is. Without gold, truths have the scale of the average judgment.
+        Known true scores: a path or a frame with item and score, or a mapping from item to score. They say what the
+        scale is, and how far the crowd can be believed: the other values are what the expert who gave gold would say.
+        Without gold, values have the scale of the average judgment.
     inference
         ``"gibbs"`` for Markov chains, whose intervals know that judges are estimated, or ``"em"`` for variational EM,
         which is faster and has narrower intervals.
@@ -204,13 +207,11 @@ def scores(
             raise UsageError(f"{name} {number} is not a whole number of at least {least}")
     table = read_scores(judgments, gold, item=item, judge=judge, score=score, topic=topic, format=format)
     centre, unit = standard_scale(table.score)
-    data = Judged(
-        table.item, table.judge, (table.score - centre) / unit, (table.gold - centre) / unit, len(table.judges)
-    )
+    data = Judged(table.item, table.judge, (table.score - centre) / unit, len(table.items), len(table.judges))
     reason = "it was asked for"
     if noise is None:
         noise, reason = choose_noise(data, seed)
-    data = data._replace(freedom=FREEDOM[noise])
+    data = _with_expert(data._replace(freedom=FREEDOM[noise]), (table.gold - centre) / unit)
     start = run_em(data)
     done = f"converged after {start.rounds} rounds" if start.converged else f"stopped after {start.rounds} rounds"
     if inference == "em":
@@ -225,9 +226,26 @@ def scores(
     truth, bias, scale, spread = estimates
     known = np.isfinite(table.gold)
     truth = Estimate(*(np.where(known, table.gold, centre + unit * part) for part in truth))
+    bias, scale, spread = (
+        Estimate(*(part[: len(table.judges)] for part in estimate)) for estimate in (bias, scale, spread)
+    )
     bias, spread = (Estimate(*(unit * part for part in estimate)) for estimate in (bias, spread))
     truth, bias, scale, spread = (Estimate(*map(frozen, each)) for each in (truth, bias, scale, spread))
     return ScoreFit(table, inference, noise, truth, bias, scale, spread, centre, reason, done, good, drawn)
+
+
+def _with_expert(data: Judged, gold: Floats) -> Judged:
+    """Return the scores with gold (I, nan if unknown) as those of one more judge, the expert."""
+    known = np.flatnonzero(np.isfinite(gold))
+    if not known.size:
+        return data
+    return data._replace(
+        item=np.r_[data.item, known],
+        judge=np.r_[data.judge, np.full(known.size, data.judges)],
+        score=np.r_[data.score, gold[known]],
+        judges=data.judges + 1,
+        expert=True,
+    )
 
 
 def standard_scale(score: Floats) -> tuple[float, float]:
@@ -257,7 +275,7 @@ def choose_noise(data: Judged, seed: int) -> tuple[str, str]:
 
 def sample(data: Judged, start: Posterior, chains: int, warmup: int, draws: int, seed: int) -> ScoreDraws:
     """Return draws by Gibbs sampling on the standard scale, with truths on the scale of the average judgment."""
-    truth = np.empty((chains, draws, data.gold.size), np.float32)
+    truth = np.empty((chains, draws, data.items), np.float32)
     bias, scale, noise = (np.empty((chains, draws, data.judges)) for _ in range(3))
     for c, rng in enumerate(np.random.default_rng(seed).spawn(chains)):
         state = start_of(start)
@@ -267,9 +285,16 @@ def sample(data: Judged, start: Posterior, chains: int, warmup: int, draws: int,
                 s = n // THIN
                 line = anchor(data, state.bias, state.scale)
                 truth[c, s] = line.truth(state.truth)
+                if data.expert:
+                    truth[c, s] += np.sqrt(state.variance[-1]) * _errors(data, rng)
                 bias[c, s], scale[c, s] = line.lines(state.bias, state.scale)
                 noise[c, s] = np.sqrt(state.variance)
     return ScoreDraws(truth, bias, scale, noise)
+
+
+def _errors(data: Judged, rng: np.random.Generator) -> Floats:
+    """Return errors of the expert (I), of scale 1."""
+    return rng.standard_normal(data.items) if np.isinf(data.freedom) else rng.standard_t(data.freedom, data.items)
 
 
 def _of_draws(draws: ScoreDraws) -> list[Estimate]:
@@ -290,7 +315,13 @@ def _of_em(data: Judged, found: Posterior) -> list[Estimate]:
     lines = found.lines
     line = anchor(data, lines.bias, lines.scale)
     wide = norm.ppf(INTERVAL[1])
-    deviation = wide * abs(line.scale) * np.sqrt(found.variance)
+    deviation = abs(line.scale) * np.sqrt(found.variance)
+    if data.expert:
+        every, expert = np.arange(data.items), np.full(data.items, data.judges - 1)
+        asked = data._replace(item=every, judge=expert, score=expected_scores(found, every, expert))
+        square = squared_errors(asked, found.truth, found.variance, lines)
+        deviation = np.sqrt(square + found.noise_rate[-1] / found.noise_shape[-1])
+    deviation = wide * deviation
     bias, scale = line.lines(lines.bias, lines.scale)
     ratio = line.bias / line.scale
     variance = lines.bias_variance - 2 * ratio * lines.covariance + ratio**2 * lines.scale_variance
