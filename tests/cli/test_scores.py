@@ -72,7 +72,7 @@ def test_the_page_says_what_the_commands_say(run):
     parts = [
         part for block in re.findall(r"```console\n(.*?)```", page, re.S) for part in block.split("$ adjudge ")[1:]
     ]
-    assert len(parts) == 7
+    assert len(parts) == 6
     for part in parts:
         line, expected = part.split("\n", 1)
         answer = run(*shlex.split(line))
