@@ -16,9 +16,9 @@ all gammas with a rate, a_0 = 0 and b_0 = 1. Scales are normal and not log-norma
 the other way round or not look at all. Nothing but the judges says what the scale is: ``anchor`` puts truths on the
 scale of the average judgment (mean bias 0, mean scale 1).
 
-Gold is the scores of one more judge, the expert, with a ~ N(0, 1/4) and b ~ N(1, 1/25), and the truth is what the expert
-says or would say, noise included. If gold were taken for z itself, an error that all judges share would count as if it
-were averaged out; as a judge, the expert tells how far gold can be predicted from the crowd.
+Gold is the scores of one more judge, the expert, with a ~ N(0, 1/4) and b ~ N(1, 1/25), and the truth is what the
+expert says or would say, noise included. If gold were taken for z itself, an error that all judges share would count as
+if it were averaged out; as a judge, the expert tells how far gold can be predicted from the crowd.
 
 ``run_em`` is variational EM (mean field: truths, judges' lines, noises and weights are independent given the data);
 ``sample`` is Gibbs sampling. Every pass is linear in the number of judgments. The model is that of Raykar et al. (2010,
