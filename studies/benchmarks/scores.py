@@ -135,8 +135,8 @@ def emotion() -> Claim:
         "700 items (100 headlines, 7 emotions each), 38 judges, 7,000 scores from -100 to 100; gold is the mean of "
         "experts. Held-out: one judgment in five in turn, by EM; log density per judgment, of normal errors of one "
         "variance for mean and median. Against gold: all judgments, Gibbs sampling without gold, with a bootstrap "
-        f"standard error over items of the difference. The noise that `scores` chooses is {chosen.noise}. The rule for the noise, "
-        "the scale of the average judgment and the expert's prior were settled with these figures in view."
+        f"standard error over items of the difference. The noise that `scores` chooses is {chosen.noise}. The rule for "
+        "the noise, the scale of the average judgment and the expert's prior were settled with these figures in view."
     )
     head = (
         "method",
