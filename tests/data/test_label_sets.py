@@ -58,6 +58,18 @@ def test_items_of_several_topics_are_told_apart():
     assert read_label_sets(pl.DataFrame(rows)).items.to_list() == ["t_p", "u_p", "q"]
 
 
+def test_missing_values_are_no_labels():
+    """Judgments with a usual text for a missing value are left out, unless it is the word for no label."""
+    rows = {"item": ["p", "p", "q", "q"], "judge": ["x", "y", "x", "y"], "label": ["cat|dog", "dog", "", "NaN"]}
+    with pytest.warns(AdjudgeWarning) as caught:
+        sets = read_label_sets(pl.DataFrame(rows))
+    assert str(caught[0].message) == (
+        "table, row 3: label 'NaN' is a missing value (1 such of 4, left out; --none makes it mean that no label fits)"
+    )
+    assert answers(sets) == answers(read_label_sets(pl.DataFrame(ROWS)))
+    assert len(read_label_sets(pl.DataFrame(rows), none="NaN").judgments) == 8
+
+
 def test_one_label_each_is_a_warning():
     """Another command is for such tables."""
     with pytest.warns(AdjudgeWarning) as caught:

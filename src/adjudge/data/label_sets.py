@@ -20,7 +20,8 @@ from adjudge.data.encode import code_columns, code_names
 from adjudge.data.formats import open_source
 from adjudge.data.gold import gold_source
 from adjudge.data.judgments import Judgments, from_codes, places
-from adjudge.data.rankings import find_roles, place_items, unique_names
+from adjudge.data.label_values import MISSING
+from adjudge.data.rankings import find_roles, place_items, unique_names, with_rows
 from adjudge.data.scale import Scale
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
@@ -86,6 +87,7 @@ def read_label_sets(
     source = open_source(data, format)
     named = {"item": item, "judge": judge, "label": label, "topic": topic}
     roles = find_roles(source, named, ("item", "judge", "label"), ("topic",))
+    source = _without_missing(source, roles["label"], none)
     sets = _sets(source, roles["label"], separator, none)
     labels = sets.names
     if not labels:
@@ -114,6 +116,22 @@ def read_label_sets(
     unknown = np.full(L * many, -1, np.int32)
     truths = unknown if gold is None else _gold_answers(gold, items, labels, separator, none)
     return LabelSets(items.alias("item"), labels, judgments, frozen(truths), source.kind)
+
+
+def _without_missing(source: Source, column: str, none: str | None) -> Source:
+    """Return the table without rows whose label is a usual text for a missing value, which is a warning."""
+    series = source.column(column)
+    if series.dtype != pl.String:
+        return source
+    text = series.str.strip_chars()
+    missing = (text.is_in(MISSING) & (text != (none or "").strip())).fill_null(False)
+    if not missing.any():
+        return source
+    n = int(missing.arg_true()[0])
+    message = f"{source.name}, row {source.row(n)}: label {quote(text[n])} is a missing value"
+    advice = "left out; --none makes it mean that no label fits"
+    warnings.warn(f"{message} ({missing.sum():,} such of {len(text):,}, {advice})", AdjudgeWarning, stacklevel=4)
+    return with_rows(source, (~missing).arg_true().to_numpy())
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from adjudge.data.columns import find_columns, has_column
 from adjudge.data.encode import code_columns
 from adjudge.data.formats import open_source
 from adjudge.data.gold import gold_source
+from adjudge.data.label_values import MISSING
 from adjudge.data.rankings import find_roles, place_items, with_rows
 from adjudge.data.source import Source
 from adjudge.errors import AdjudgeWarning, quote, quoted
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 SCORE = ("score", "value")  # names of columns of scores, beside the usual names of labels
 GOLD = ("gold", *SCORE)
-MISSING = ("", "nan", "na", "n/a", "none", "null")  # in any case
+NO_SCORE = ("", *(text.lower() for text in MISSING))  # in any case
 NUMBERS = "scores are numbers, such as 72 or 0.5"
 MOST = 1e100  # beyond this, squares overflow
 
@@ -132,7 +133,7 @@ def _numbers(source: Source, column: str) -> tuple[Floats, Flags]:
         missing = np.isnan(values)
     else:
         series = series.cast(pl.String).str.strip_chars()
-        missing = series.str.to_lowercase().is_in(MISSING).fill_null(True).to_numpy()
+        missing = series.str.to_lowercase().is_in(NO_SCORE).fill_null(True).to_numpy()
         values = series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     bad = np.flatnonzero(~missing & ~(np.abs(values) <= MOST))
     if bad.size:
