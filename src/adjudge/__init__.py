@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from adjudge.metrics.compare import Comparison, compare
     from adjudge.metrics.labels import Scores
     from adjudge.metrics.score import RunScores, score
+    from adjudge.models.multilabel import MultilabelFit, multilabel
     from adjudge.models.ranking.rank import Ranking, rank
+    from adjudge.models.scores import ScoreFit, scores
     from adjudge.reports.report import Report, report
 
 
@@ -101,7 +103,9 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.inference.fit": ("fit",),
     "adjudge.inference.select": ("Choice", "HeldOut", "choose", "held_out"),
     "adjudge.inference.predict": ("predict",),
+    "adjudge.models.multilabel": ("MultilabelFit", "multilabel"),
     "adjudge.models.ranking.rank": ("Ranking", "rank"),
+    "adjudge.models.scores": ("ScoreFit", "scores"),
     "adjudge.inference.result": ("Fit",),
     "adjudge.inference.model": ("MODELS",),
     "adjudge.inference.save": ("load", "save"),
@@ -147,6 +151,7 @@ __all__ = [
     "MissingExtra",
     "ModelCheck",
     "Monitoring",
+    "MultilabelFit",
     "NewWork",
     "Panel",
     "PanelAnalysis",
@@ -162,6 +167,7 @@ __all__ = [
     "RunFeatures",
     "RunScores",
     "Scale",
+    "ScoreFit",
     "Scores",
     "SecondLooks",
     "Streaks",
@@ -191,6 +197,7 @@ __all__ = [
     "load_index",
     "load_ranker",
     "monitor",
+    "multilabel",
     "new_work",
     "panel",
     "plan",
@@ -203,6 +210,7 @@ __all__ = [
     "rerank",
     "save",
     "score",
+    "scores",
     "search",
     "second_looks",
     "simulate",

@@ -231,7 +231,7 @@ def _consensus(fit: Fit, rows: int, width: int) -> Group:
     """Return the labels of the first items."""
     head = frame(fit.label_columns()).head(rows)
     title = f"Consensus ({head.height:,} of {len(fit.items):,} items)"
-    return _narrowed(title, head.columns, head.rows(), width)
+    return narrowed(title, head.columns, head.rows(), width)
 
 
 def _judges(fit: Fit, rows: int, width: int) -> Group:
@@ -240,15 +240,15 @@ def _judges(fit: Fit, rows: int, width: int) -> Group:
     The order is by accuracy with one right and one wrong judgment added, so that judges with few judgments do not lead.
     """
     smoothed = (pl.col("accuracy") * pl.col("judgments") + 1) / (pl.col("judgments") + 2)
-    ranked = _with_intervals(frame(fit.judge_columns()).sort(smoothed, descending=True, maintain_order=True))
+    ranked = judge_intervals(frame(fit.judge_columns()).sort(smoothed, descending=True, maintain_order=True))
     few = ranked.height <= 2 * rows
     gap = [tuple("..." for _ in ranked.columns)]
     lines = ranked.rows() if few else [*ranked.head(rows).rows(), *gap, *ranked.tail(rows).rows()]
     title = f"best first ({ranked.height:,})" if few else f"the best and the worst {rows} of {ranked.height:,}"
-    return _narrowed(f"Judges, {title}", ranked.columns, lines, width)
+    return narrowed(f"Judges, {title}", ranked.columns, lines, width)
 
 
-def _with_intervals(judges: pl.DataFrame) -> pl.DataFrame:
+def judge_intervals(judges: pl.DataFrame) -> pl.DataFrame:
     """Return the table with each estimate and its interval in one column."""
     names = [low.removesuffix("_low") for low in judges.columns if low.endswith("_low")]
     for name in [name for name in names if {name, f"{name}_high"} <= {*judges.columns}]:
@@ -258,7 +258,7 @@ def _with_intervals(judges: pl.DataFrame) -> pl.DataFrame:
     return judges
 
 
-def _narrowed(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> Group:
+def narrowed(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> Group:
     """Return a table of the columns that fit, with a note of how many do not."""
     fitted = fitting(columns, rows, width)
     hidden = len(columns) - len(fitted)
@@ -347,7 +347,7 @@ def deliver(
     """Write a fit and its judgments to a folder, and print its labels for a program or its tables for people."""
     content = None if format is None else _label_bytes(fit, format)  # first, since it may raise an error
     if out is not None:
-        _write_fit(fit, judgments, out)
+        write_fit(fit, judgments, out)
     if content is not None:
         print_bytes(content)
         return
@@ -371,7 +371,7 @@ def _tables(fit: Fit) -> dict[str, Callable[[], Any]]:
     return tables
 
 
-def _write_fit(fit: Fit, judgments: Judgments | None, out: str) -> None:
+def write_fit(fit: Fit, judgments: Judgments | None, out: str) -> None:
     """Write the files of a fit, and remove those of an earlier fit that this one does not have."""
     files = {name: table_text(table(), "csv") for name, table in _tables(fit).items()}
     if judgments is not None:

@@ -120,7 +120,7 @@ def read_labelled_rankings(
         every.code[0, labelled_rows],
         columns["judge"].code[labelled_rows],
         label[labelled_rows],
-        items=_unique_names(every),
+        items=unique_names(every),
         judges=rankings.judges,
         scale=scale,
         topics=every.topics,
@@ -172,15 +172,19 @@ def _with_values(source: Source, column: str) -> tuple[Source, Codes]:
     rows: Codes = filled.arg_true().to_numpy()
     if rows.size in (0, len(text)):
         return source, np.arange(len(text))
-    view = replace(
+    return with_rows(source, rows), rows
+
+
+def with_rows(source: Source, rows: Codes) -> Source:
+    """Return a table with some of its rows, which keep their numbers in messages; ``rows`` are ascending."""
+    return replace(
         source,
-        column=lambda name: source.column(name).filter(filled),
+        column=lambda name: source.column(name).gather(rows),
         row=lambda position: source.row(int(rows[position])),
     )
-    return view, rows
 
 
-def _unique_names(placed: TopicItems) -> Names:
+def unique_names(placed: TopicItems) -> Names:
     """Return the names of items; those that are in several topics become ``topic_item``."""
     if placed.topics is None or placed.items.is_unique().all():
         return placed.items
