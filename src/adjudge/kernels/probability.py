@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.kernels.compiled import compiled
+from adjudge.kernels.compiled import compiled, pays
 
 
 def log_sums(rows: Floats) -> Floats:
@@ -68,6 +68,11 @@ def normalise_matrices(counts: Floats, otherwise: Floats) -> Floats:
     """Return the same as ``normalise_rows`` for the matrices of many judges (J, Z, K), in one pass."""
     J, Z, K = counts.shape
     rows = np.empty((J, K, Z)).transpose(0, 2, 1)  # the order in memory that the next pass reads
+    if not pays(_divide_by_sums, counts.size):
+        total = np.zeros((J, Z))
+        for k in range(K):  # the order of the kernel
+            total += counts[:, :, k]
+        return np.divide(counts, total[:, :, None], out=rows) if (total > 0).all() else normalise_rows(counts, otherwise)
     return rows if _divide_by_sums(counts, rows) else normalise_rows(counts, otherwise)
 
 
