@@ -96,7 +96,9 @@ def cache_folder(package: str) -> str | None:
     It is kept beside the sources if that folder is writable. Otherwise it is kept in the user's cache folder, or in
     a temporary folder that only this user can read and write: machine code of other users is never loaded.
     """
-    if all(os.access(path, os.W_OK) for path in (package, os.path.join(package, "__pycache__")) if os.path.exists(path)):
+    if all(
+        os.access(path, os.W_OK) for path in (package, os.path.join(package, "__pycache__")) if os.path.exists(path)
+    ):
         return None
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     own = os.path.join(tempfile.gettempdir(), f"adjudge-{os.getuid() if hasattr(os, 'getuid') else 'cache'}")

@@ -1,4 +1,7 @@
-"""Rows of probabilities and of log probabilities: normalised, and summed without overflow."""
+"""Rows of probabilities and of log probabilities: normalised, and summed without overflow.
+
+The kernels loop over numbers, because expressions of arrays take numba many times longer to compile.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ def log_sums(rows: Floats) -> Floats:
 @compiled
 def log_sum(row: Floats) -> float:
     """Return log sum exp of one row."""
-    most = row.max()
-    total = 0.0
+    most, total = row[0], 0.0
+    for s in range(1, row.size):
+        most = max(most, row[s])
     for s in range(row.size):
         total += np.exp(row[s] - most)
     return float(most + np.log(total))
@@ -28,7 +32,9 @@ def log_sum(row: Floats) -> float:
 @compiled
 def normalise(logs: Floats) -> float:
     """Turn logs into shares of their total, in place; return the log of the total."""
-    most, total = logs.max(), 0.0
+    most, total = logs[0], 0.0
+    for k in range(1, logs.size):
+        most = max(most, logs[k])
     for k in range(logs.size):
         logs[k] = np.exp(logs[k] - most)
         total += logs[k]
@@ -72,7 +78,9 @@ def normalise_matrices(counts: Floats, otherwise: Floats) -> Floats:
         total = np.zeros((J, Z))
         for k in range(K):  # the order of the kernel
             total += counts[:, :, k]
-        return np.divide(counts, total[:, :, None], out=rows) if (total > 0).all() else normalise_rows(counts, otherwise)
+        return (
+            np.divide(counts, total[:, :, None], out=rows) if (total > 0).all() else normalise_rows(counts, otherwise)
+        )
     return rows if _divide_by_sums(counts, rows) else normalise_rows(counts, otherwise)
 
 
