@@ -71,7 +71,7 @@ def test_kernels_let_other_threads_run():
     assert ticks > 5
 
 
-_code.dispatcher  # numba knows ``put`` and ``prefetch`` from here on
+LOADED = _code.dispatcher  # numba knows ``put`` and ``prefetch`` from here on
 
 
 @njit

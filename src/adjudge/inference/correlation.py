@@ -110,7 +110,7 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     pile = _pile(block, sampled, rng)
     J, Z, K = params.confusion.shape
     chance = np.ascontiguousarray(np.maximum(params.confusion, FLOOR).transpose(0, 2, 1))  # (J, K, Z)
-    both = _agreement(chance, tabulated=J**2 <= min(block.cell.size, ENOUGH))
+    both = _agreement(chance, tabulated=min(block.cell.size, ENOUGH) >= J**2)
     prior = np.log(np.maximum(params.prevalence, FLOOR))
     total = prior[block.topic[sampled] if len(prior) > 1 else np.zeros(sampled.size, np.int64)]
     said = pile.weight[:, None] * np.log(chance.reshape(J * K, Z))[pile.cell]  # (M, Z) log likelihood of each label
@@ -137,7 +137,7 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
 
 
 def _agreement(chance: Floats, tabulated: bool) -> Callable[[Codes, Codes], Floats]:
-    """Return a function of two judges (M): how often they agree if their errors are independent, given truths (M, Z)."""
+    """Return a function of two judges (M): how often they agree under independent errors, given truths (M, Z)."""
 
     def agreement(one: Codes, other: Codes) -> Floats:
         total: Floats = chance[one, 0] * chance[other, 0]

@@ -167,7 +167,7 @@ def _pass_in_numpy(
     factor[:, first] = prior.T
     factor[:, np.arange(item.size) + item + 1] = board.reshape(-1, 2, Z)[block.cell, 0].T
     p = np.multiply.reduceat(factor, first, axis=1) if first.size else factor  # (Z, I), multiplied from left to right
-    p = np.where((gold.T >= 0) & (gold.T != side[:, None]), 0.0, p)
+    p = np.where((gold.T >= 0) & (side[:, None] != gold.T), 0.0, p)
     total = _total(p)
     evidence, running = 0.0, 1.0
     small = total < SMALL
