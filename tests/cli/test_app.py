@@ -36,7 +36,7 @@ def test_help_teaches_with_examples_that_work(run, command):
 
 @pytest.mark.parametrize(("words", "completed"), [("adjudge fi", "fit"), ("adjudge fit --mo", "--model")])
 def test_the_shell_completes_commands_and_options(words, completed):
-    """bash asks the program, as the script of --show-completion tells it to."""
+    """The shell asks the program, as the script of --show-completion tells it to."""
     position = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "_ADJUDGE_COMPLETE": "complete_bash"}
     command, variables = [sys.executable, "-m", "adjudge"], {**os.environ, **position}
     assert subprocess.run(command, env=variables, capture_output=True, text=True).stdout == f"{completed}\n"

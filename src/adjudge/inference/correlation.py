@@ -133,7 +133,8 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
         alike, times = pile.cell[one] % K == pile.cell[other] % K, pile.weight[one] * pile.weight[other]
         sums += [times.sum(), times[alike].sum(), (times * same).sum()]
         above += [np.bincount(pile.item[one], value, sampled.size) for value in (times * (alike - same), times)]
-    return _Sums(*sums, float(np.square(above[0]).sum()), float((above[1] > 0).sum()))
+    pairs, agreed, expected = sums.tolist()
+    return _Sums(pairs, agreed, expected, float(np.square(above[0]).sum()), float((above[1] > 0).sum()))
 
 
 def _agreement(chance: Floats, tabulated: bool) -> Callable[[Codes, Codes], Floats]:
@@ -170,7 +171,7 @@ def _pile(block: Block, sampled: Codes, rng: np.random.Generator) -> _Pile:
     weight = block.weight[row] if block.weight.size else np.ones(row.size)
     code = item * (block.judges * block.labels) + block.cell[row]
     code, where = np.unique(code[weight > 0], return_inverse=True)
-    weight = np.bincount(where, weight[weight > 0], code.size)
+    weight = np.bincount(where, weight[weight > 0], code.size).astype(np.float64, copy=False)
     item, cell = np.divmod(code, block.judges * block.labels)
     many = np.bincount(item, minlength=sampled.size)[item]
     order = np.lexsort((np.where(many > 2 * REACH + 1, key[: item.size], 0.0), item))

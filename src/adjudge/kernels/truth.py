@@ -269,8 +269,7 @@ def _total(p: Floats) -> Floats:
 
 def _sums(group: Codes, value: Floats, groups: int) -> Floats:
     """Return the sum of the values of each group, added in their order."""
-    sums: Floats = np.bincount(group, value, groups)
-    return sums
+    return np.bincount(group, value, groups).astype(np.float64, copy=False)
 
 
 def _count_in_numpy(block: Block, posterior: Floats, truth: Floats, tally: Floats) -> None:
