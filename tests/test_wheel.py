@@ -1,8 +1,11 @@
-"""The wheel: what it holds, and what a user's type checker sees of it."""
+"""The wheel: what it holds, how it runs for an unprivileged user, and what a user's type checker sees of it."""
 
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
+import tomllib
 import venv
 import zipfile
 from email.parser import Parser
@@ -13,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import adjudge
+from tests.unprivileged import give, run_unprivileged, unprivileged_python
 
 ROOT = Path(__file__).parents[1]
 
@@ -69,6 +73,58 @@ def test_the_metadata_are_complete(wheel):
 def _in_extra(need: Requirement, extra: str) -> bool:
     """Whether an extra asks for a package."""
     return need.marker is not None and f'extra == "{extra}"' in str(need.marker)
+
+
+ROWS = "item,judge,label\n" + "".join(
+    f"d{i},j{j},{'yes' if (i * j) % 3 else 'no'}\n" for i in range(9) for j in range(3)
+)
+
+
+def test_an_unprivileged_user_fits_from_the_wheel(wheel):
+    """In a clean environment that belongs to somebody else, without a home, the commands work and write their files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        python, work = _installed(wheel, unprivileged_python(), folder / "venv"), folder / "work"
+        (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
+        (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+        work.mkdir()
+        (work / "labels.csv").write_text(ROWS)
+        give(work)
+        command = [str(python.parent / "adjudge"), "fit", str(work / "labels.csv"), "--out", str(work / "fit")]
+        printed = run_unprivileged(command, TMPDIR=str(work))
+        assert "consensus: 9 items, 3 judges" in printed
+        assert (work / "fit" / "labels.csv").read_text().startswith("item,label,probability,p_no,p_yes,entropy\n")
+
+
+def _installed(wheel: Path, python: str, folder: Path) -> Path:
+    """Return the Python of a new environment with nothing but the wheel."""
+    subprocess.run([python, "-m", "venv", "--without-pip", str(folder)], check=True)
+    _pip("--python", str(folder / "bin" / "python"), "install", "--no-deps", "--no-index", str(wheel))
+    return folder / "bin" / "python"
+
+
+def _pythons() -> dict[str, str]:
+    """Return the supported versions of Python that are on this machine, and where."""
+    found = {}
+    for line in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]:
+        name = line.removeprefix("Programming Language :: Python :: ")
+        command = shutil.which(f"python{name}") if "." in name and name != line else None
+        if command and not subprocess.run([command, "-c", "pass"], capture_output=True).returncode:
+            found[name] = command
+    return found
+
+
+@pytest.mark.parametrize("python", _pythons().values(), ids=_pythons())
+def test_every_python_compiles_the_wheel(wheel, python, tmp_path):
+    """Each supported version on this machine installs the wheel, and accepts every file of it without a warning."""
+    environment = _installed(wheel, python, tmp_path / "venv")
+    (package,) = (tmp_path / "venv" / "lib").glob("python*/site-packages/adjudge")
+    command = [str(environment), "-W", "error", "-m", "compileall", "-q", "-f", str(package)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    command = [str(environment), "-W", "error", "-c", "import adjudge; print(adjudge.__version__)"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == f"{adjudge.__version__}\n"
 
 
 def test_a_users_script_is_checked_against_the_wheel(wheel, tmp_path):

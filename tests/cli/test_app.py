@@ -34,6 +34,20 @@ def test_help_teaches_with_examples_that_work(run, command):
         assert answer.code == 0, answer.err
 
 
+@pytest.mark.parametrize(("words", "completed"), [("adjudge fi", "fit"), ("adjudge fit --mo", "--model")])
+def test_the_shell_completes_commands_and_options(words, completed):
+    """The shell asks the program, as the script of --show-completion tells it to."""
+    position = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "_ADJUDGE_COMPLETE": "complete_bash"}
+    command, variables = [sys.executable, "-m", "adjudge"], {**os.environ, **position}
+    assert subprocess.run(command, env=variables, capture_output=True, text=True).stdout == f"{completed}\n"
+
+
+def test_completion_is_for_the_whole_program(run):
+    """The help lists how to install it."""
+    assert "--install-completion" in run("--help").out
+    assert "--install-completion" not in run("rerank", "--help").out
+
+
 def test_version(run):
     """--version says it."""
     assert run("--version").out == f"adjudge {__version__}\n"

@@ -485,3 +485,16 @@ def test_gold_makes_the_default_learn():
     share = np.trace(given, axis1=1, axis2=2) / given.sum(axis=(1, 2))
     np.testing.assert_allclose(fit.accuracy, share)
     np.testing.assert_allclose(fit.confusion["probability"], fit.calibration.confusion.ravel())
+
+
+def test_the_item_score_in_numpy_is_that_of_the_kernel(monkeypatch):
+    """Small crowds are scored in numpy, to the last bit the same, also of judges who judge an item again."""
+    rng, results = np.random.default_rng(3), []
+    columns = {name: rng.integers(0, most, 300) for name, most in (("item", 40), ("judge", 6), ("label", 3))}
+    block = adjudge.read(pl.DataFrame(columns)).block()
+    posterior, confusion = rng.dirichlet(np.ones(3), 40), rng.dirichlet(np.ones(3), (6, 3))
+    for kernels in (False, True):
+        monkeypatch.setattr("adjudge.inference.dependence.pays", lambda kernel, work, answer=kernels: answer)
+        weighted = block._replace(weight=np.arange(300) / 100)
+        results.append([item_score(each, posterior, confusion) for each in (block, weighted)])
+    assert results[0] == results[1]

@@ -138,3 +138,25 @@ def test_grouping_is_a_stable_sort(codes: list[int]) -> None:
     assert np.array_equal(grouped(column, start, np.arange(column.size)), stable)
     assert in_order == bool((np.diff(column) >= 0).all())
     assert np.array_equal(np.diff(start), np.bincount(column, minlength=10))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numpy_and_kernels_agree(monkeypatch, seed):
+    """Few names are coded, counted and moved in numpy, as the kernels do it; collisions are noticed."""
+    rng, results = np.random.default_rng(seed), []
+    key = rng.integers(0, 20, 100).astype(np.uint64)
+    guard, column = key << np.uint64(40), rng.random(100)
+    other = guard.copy()
+    other[-1] += np.uint64(1 << 50)
+    for kernels in (False, True):
+        monkeypatch.setattr("adjudge.kernels.coding.pays", lambda kernel, work, answer=kernels: answer)
+        codes, first = code([(key[:30], guard[:30]), (key[30:], guard[30:])], 100)
+        start, in_order = starts(codes, first.size)
+        assert code([(key, other)], 100) is None
+        assert code([], 0)[0].size == 0
+        assert starts(np.sort(codes), first.size)[1]
+        assert not in_order
+        results.append([codes, first, start, grouped(codes, start, column)])
+    for numpy, kernel in zip(*results, strict=True):
+        np.testing.assert_array_equal(numpy, kernel)
+        assert numpy.dtype == kernel.dtype

@@ -1,29 +1,67 @@
-"""Compiled kernels: cached on disk, and free of the GIL."""
+"""Compiled kernels: loaded when they pay, cached on disk, and free of the GIL."""
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import njit
 
+import adjudge
 from adjudge.kernels.coding import _code, code
-from adjudge.kernels.compiled import prefetch, put
+from adjudge.kernels.compiled import WORTH, cache_folder, compiled, pays, prefetch, put
+from tests.unprivileged import give, run_unprivileged, unprivileged_python
 
 
 def test_kernels_are_cached_on_disk():
     """A compiled kernel knows where its cache is."""
-    code([(np.arange(3, dtype=np.uint64), np.arange(3, dtype=np.uint64))], 3)
-    assert _code.stats.cache_path
+    assert _code.dispatcher.stats.cache_path
+
+
+@compiled
+def _one_more(x):
+    return x + 1
+
+
+@compiled
+def _two_more(x):
+    return _one_more(_one_more(x))
+
+
+def test_a_kernel_is_loaded_when_it_pays():
+    """Much work at once or little work many times is worth it, and what is loaded is used."""
+    assert not pays(_one_more, WORTH)
+    assert pays(_one_more, 1)
+    assert not pays(_two_more, 1)
+    assert _two_more(1) == 3
+    assert pays(_two_more, 1)
+
+
+FIRST = """
+import sys, adjudge
+adjudge.fit(adjudge.dataset("anesthesia"), {model})
+print("numba" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("model", "loaded"), [("", "False"), ("'dawid-skene'", "False"), ("'glad'", "True")])
+def test_a_small_crowd_needs_no_compiler(model, loaded):
+    """The default model and Dawid-Skene are computed in numpy; other models load numba."""
+    command = [sys.executable, "-c", FIRST.format(model=model)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == f"{loaded}\n"
 
 
 def test_kernels_let_other_threads_run():
     """While a kernel runs, Python goes on."""
     names = np.random.default_rng(0).integers(0, 2**63, 8_000_000).astype(np.uint64)
-    code([(names[:3], names[:3])], 3)
+    code([(names, names)], names.size)
     worker = threading.Thread(target=code, args=([(names, names)], names.size))
     worker.start()
     ticks = 0
@@ -31,6 +69,9 @@ def test_kernels_let_other_threads_run():
         time.sleep(0.001)
         ticks += 1
     assert ticks > 5
+
+
+LOADED = _code.dispatcher  # numba knows ``put`` and ``prefetch`` from here on
 
 
 @njit
@@ -71,6 +112,58 @@ def test_prefetch_is_for_kernels():
         prefetch(np.arange(5.0), 0)
 
 
+READ_ONLY = """
+import numpy
+import adjudge.kernels.coding as coding
+names = numpy.arange(3, dtype=numpy.uint64)
+coding._code(names, names, numpy.zeros(64, numpy.uint64), *numpy.zeros((2, 3), numpy.int32), 0, 0, 0)
+stats = coding._code.dispatcher.stats
+print(stats.cache_path, len(stats.cache_hits))
+"""
+
+
+def test_an_installation_that_cannot_be_written_has_its_cache_elsewhere():
+    """It is in a temporary folder of the user, or in their cache folder if they have one; the next run finds it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        package, home, temporary = (folder / part for part in ("adjudge", "home", "temporary"))
+        shutil.copytree(Path(adjudge.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+        home.mkdir()
+        temporary.mkdir()
+        give(temporary)
+        for path in (home, *package.rglob("*")):
+            path.chmod(path.stat().st_mode & ~0o222)
+        variables = {"PYTHONPATH": f"{folder}:{sysconfig.get_path('purelib')}", "HOME": str(home)}
+        command = [unprivileged_python(), "-B", "-c", READ_ONLY]
+        first, second = (run_unprivileged(command, TMPDIR=str(temporary), **variables).split() for _ in range(2))
+        (own,) = temporary.iterdir()
+        assert first[0].startswith(str(own))
+        assert own.stat().st_mode & 0o777 == 0o700
+        assert [first[1], second[1]] == ["0", "1"]
+        home.chmod(0o755)
+        give(home)
+        third = run_unprivileged(command, TMPDIR=str(temporary), **variables).split()
+        assert third[0].startswith(str(home / ".cache" / "adjudge"))
+        for path in package.rglob("*"):
+            path.chmod(path.stat().st_mode | 0o200)
+
+
+def test_the_cache_of_another_user_is_not_used(tmp_path, monkeypatch):
+    """A temporary folder that others can write to is left alone, and numba's own choice stands."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no"))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("os.access", lambda path, mode: str(tmp_path) in str(path))
+    (tmp_path / "no").mkdir()
+    (tmp_path / "no" / "adjudge").write_text("a file in its place")
+    own = tmp_path / f"adjudge-{os.getuid()}"
+    own.mkdir()
+    own.chmod(0o777)
+    assert cache_folder.__wrapped__(str(Path(adjudge.__file__).parent)) is None
+    own.chmod(0o700)
+    assert cache_folder.__wrapped__(str(Path(adjudge.__file__).parent)) == str(own)
+
+
 LEAF = "from adjudge.kernels.compiled import compiled\n@compiled\ndef leaf(x):\n    return x + {0}\n"
 CALLER = """
 from adjudge.kernels.compiled import compiled
@@ -80,7 +173,7 @@ def caller(x):
     return leaf(x)
 if __name__ == "__main__":
     import caller as module
-    print(module.caller(1), len(module.caller.stats.cache_hits))
+    print(module.caller(1), len(module.caller.dispatcher.stats.cache_hits))
 """
 
 

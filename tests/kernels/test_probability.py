@@ -38,3 +38,13 @@ def test_rows_nobody_met_keep_the_start():
     """A row of zeros becomes the other row, and no warning is raised."""
     start = np.array([[0.9, 0.1], [0.2, 0.8]])
     np.testing.assert_allclose(normalise_rows(np.array([[0.0, 0.0], [1.0, 3.0]]), start), [[0.9, 0.1], [0.25, 0.75]])
+
+
+@pytest.mark.parametrize("labels", [2, 5, 20])
+def test_numpy_and_the_kernel_agree_to_the_last_bit(monkeypatch, labels):
+    """The matrices of few judges are normalised in numpy, added from the first label to the last."""
+    counts, results = np.random.default_rng(labels).random((7, labels, labels)), []
+    for kernels in (False, True):
+        monkeypatch.setattr("adjudge.kernels.probability.pays", lambda kernel, work, answer=kernels: answer)
+        results.append(normalise_matrices(counts, counts))
+    np.testing.assert_array_equal(*results)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import Block, join_items
 from adjudge.kernels.truth import (
     FAR,
     count,
@@ -259,3 +259,48 @@ def test_log_odds_of_expected_values():
     assert value_log_odds(posterior, value) == pytest.approx(np.log((expected + 1) / (4 - expected)))
     near = np.array([[0.0, 1e-18, 1.0], [0.0, 1e-19, 1.0]])
     assert np.diff(value_log_odds(near, value))[0] == pytest.approx(np.log(10))
+
+
+@pytest.fixture
+def both_ways(monkeypatch):
+    """Return a function that calls another one twice: with numpy only, and with kernels only."""
+
+    def call(function):
+        results = []
+        for kernels in (False, True):
+            monkeypatch.setattr("adjudge.kernels.truth.pays", lambda kernel, work, answer=kernels: answer)
+            results.append([np.array(part) for part in function()])
+        return results
+
+    return call
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_numpy_and_kernels_agree_to_the_last_bit(both_ways, seed):
+    """Small crowds are computed in numpy: with topics, gold, weights, finer truths and products that underflow."""
+    rng, labels = np.random.default_rng(seed), 2 + seed % 10
+    b, prevalence, confusion = random_case(seed, items=9, judges=5, labels=labels, topics=1 + 2 * (seed % 2))
+    if seed % 3 == 0:  # an item with many judgments
+        rows = [(9, rng.integers(5), rng.integers(labels)) for _ in range(900)]
+        more = block([(0, judge, label) for _, judge, label in rows], 1, 5, labels, topic=[0])
+        b = join_items([b, more])
+    b = b._replace(gold=np.where(rng.random(b.topic.size) < 0.3, rng.integers(labels, size=b.topic.size), -1))
+    side = rng.permutation(labels) if seed % 4 == 1 else None
+    weighted = b._replace(weight=rng.random(b.cell.size))
+    posterior = rng.dirichlet(np.ones(labels), b.topic.size)
+    for function in (
+        lambda: truth_posterior(b, prevalence, confusion, side),
+        lambda: expect(b, prevalence, confusion, side),
+        *(
+            function
+            for each in (b, weighted)
+            for function in (
+                lambda each=each: count(each, posterior, len(prevalence)),
+                lambda each=each: vote_shares(each),
+                lambda each=each: vote_shares(each, np.arange(5.0)),
+                lambda each=each: label_counts(each),
+            )
+        ),
+    ):
+        for numpy, kernel in zip(*both_ways(function), strict=True):
+            np.testing.assert_array_equal(numpy, kernel)

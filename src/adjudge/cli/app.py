@@ -60,7 +60,7 @@ SECTIONS = {
 }
 LISTS = (simulate.simulate, catalogue.models, catalogue.datasets)  # called without arguments, they list what there is
 
-app = command_group()
+app = command_group(completion=True)
 for section, commands in SECTIONS.items():
     add_commands(app, section, commands, without_arguments=LISTS)
 add_commands(campaign.campaign, "Set up", (campaign.new, campaign.check, campaign.gate, campaign.invite))

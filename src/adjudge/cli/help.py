@@ -77,11 +77,11 @@ def write_sections(formatter: Any, sections: Sections) -> None:
     formatter.buffer[:] = [text.replace(UNBROKEN, "-") for text in formatter.buffer]
 
 
-def command_group(**settings: Any) -> typer.Typer:
-    """Return a typer application that writes its help in sections."""
+def command_group(*, completion: bool = False, **settings: Any) -> typer.Typer:
+    """Return a typer application that writes its help in sections, with or without the options of shell completion."""
     return typer.Typer(
         cls=CommandGroup,
-        add_completion=False,
+        add_completion=completion,
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

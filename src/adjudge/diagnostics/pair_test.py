@@ -177,11 +177,13 @@ def _test(
     likelihood_of = np.empty((2 * K, S))  # of each label of the two judges, given each state
     rows_a, rows_b = np.empty((S, K)), np.empty((S, K))
     for p in range(first.size):
-        matrix_a[:] = counts[first[p]]
-        matrix_b[:] = counts[second[p]]
+        for z in range(K):
+            for k in range(K):
+                matrix_a[z, k], matrix_b[z, k] = counts[first[p], z, k], counts[second[p], z, k]
         for v in range(start[p], start[p + 1]):
             n, m, i = left[v], right[v], item[v]
-            posterior[:] = item_log[i]
+            for s in range(S):
+                posterior[s] = item_log[i, s]
             normalise(posterior)
             _recount(matrix_a, label[n], posterior, item_log[i], judge_log[m], q)
             _recount(matrix_b, label[m], posterior, item_log[i], judge_log[n], q)
@@ -189,9 +191,10 @@ def _test(
         _normalise_rows(matrix_b)
         if S > K:
             fill_likelihood(matrices, spread, factor, points, likelihood_of)
-            rows_a[:], rows_b[:] = likelihood_of[:K].T, likelihood_of[K:].T
-        else:
-            rows_a[:], rows_b[:] = matrix_a, matrix_b
+        for s in range(S):
+            for k in range(K):
+                rows_a[s, k] = likelihood_of[k, s] if S > K else matrix_a[s, k]
+                rows_b[s, k] = likelihood_of[K + k, s] if S > K else matrix_b[s, k]
         size, likelihood = start[p + 1] - start[p], 1.0
         for v in range(start[p], start[p + 1]):
             n, m, i, r = left[v], right[v], item[v], v - start[p]
@@ -222,8 +225,12 @@ def _recount(counts: Floats, label: int, posterior: Floats, item_log: Floats, ot
 def _normalise_rows(matrix: Floats) -> None:
     """Turn counts into a confusion matrix."""
     for k in range(matrix.shape[0]):
-        matrix[k] = np.maximum(matrix[k], 0.0)
-        matrix[k] /= matrix[k].sum()
+        total = 0.0
+        for m in range(matrix.shape[1]):
+            matrix[k, m] = max(matrix[k, m], 0.0)
+            total += matrix[k, m]
+        for m in range(matrix.shape[1]):
+            matrix[k, m] /= total
 
 
 @compiled

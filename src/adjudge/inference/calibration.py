@@ -29,13 +29,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
 
 from adjudge.arrays import Codes, Floats, frozen, row_maxima, row_sums
 from adjudge.data.panel import Panel
 from adjudge.inference.correlation import TYPICAL, TYPICAL_KAPPA, Correlation, effective_judges
 from adjudge.inference.people import EXPERT_TIER, PERSON_TIER, tiers_as_fitted
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import Block, item_of
 from adjudge.kernels.truth import fix_gold, label_counts
 
 CALIBRATIONS = ("none", "crowds", "judgments", "gold")
@@ -186,6 +185,8 @@ class Calibration:
         low, high = self.interval
         if not self.margin or not truths or low <= right / truths <= high:
             return ""
+        from scipy.special import bdtr, bdtrc  # imported here because it takes as long to load as a small fit to run
+
         chance = bdtr(right, truths, low) if right / truths < low else bdtrc(right - 1, truths, high)
         if chance >= BY_CHANCE:
             return ""
@@ -317,7 +318,7 @@ def mapped(learned: GoldMap, base: Floats, vote: Floats, block: Block) -> Floats
     if learned.offsets:
         logs = logs + np.array(learned.offsets)
     if learned.judges.size:
-        item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+        item = item_of(block)
         table = learned.judges.reshape(-1, block.labels)  # (J * K, K)
         added = [np.bincount(item, table[block.cell, k], minlength=block.topic.size) for k in range(block.labels)]
         logs = logs + np.stack(added, axis=1)
@@ -338,7 +339,7 @@ def _labels_of(block: Block, included: Codes) -> Floats:
     """Return how often each label was given by some judges (I, K), scaled to the effective number of judges."""
     counts = np.zeros((block.topic.size, block.labels))
     if included.any():
-        item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+        item = item_of(block)
         judge, label = np.divmod(block.cell, block.labels)
         np.add.at(counts, (item[included[judge]], label[included[judge]]), 1.0)
     number = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)

@@ -15,14 +15,14 @@ An item with n judgments whose errors have the correlation r is worth n / (1 + (
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from adjudge.arrays import Codes, Flags, Floats
+from adjudge.arrays import Codes, Floats
 from adjudge.inference.params import Params
 from adjudge.kernels.block import Block
-from adjudge.kernels.compiled import compiled
 from adjudge.kernels.truth import FLOOR
 
 BASE, SLOPE = 0.02, 2.5  # correlation of errors for an excess agreement of zero, and per unit of it
@@ -106,124 +106,76 @@ class _Sums(NamedTuple):
 def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     """Return the sums over pairs that are drawn at random within items."""
     rng = np.random.default_rng(seed)
-    size = block.cell.size
-    sampled = rng.random(block.topic.size) < ENOUGH / max(size, 1)
+    sampled = np.flatnonzero(rng.random(block.topic.size) < ENOUGH / max(block.cell.size, 1))
+    pile = _pile(block, sampled, rng)
+    J, Z, K = params.confusion.shape
     chance = np.ascontiguousarray(np.maximum(params.confusion, FLOOR).transpose(0, 2, 1))  # (J, K, Z)
-    both = _agreement(chance) if block.judges**2 <= min(size, ENOUGH) else np.empty((0, 0, chance.shape[2]))
+    both = _agreement(chance, tabulated=min(block.cell.size, ENOUGH) >= J**2)
     prior = np.log(np.maximum(params.prevalence, FLOOR))
-    topic = block.topic if len(prior) > 1 else np.zeros_like(block.topic)
-    key = rng.random(int(np.diff(block.start)[sampled].sum()))  # of every judgment of these items
-    return _Sums(*_compare_pairs(block.start, block.cell, block.weight, sampled, key, prior, topic, chance, both))
+    total = prior[block.topic[sampled] if len(prior) > 1 else np.zeros(sampled.size, np.int64)]
+    said = pile.weight[:, None] * np.log(chance.reshape(J * K, Z))[pile.cell]  # (M, Z) log likelihood of each label
+    own = np.empty_like(said)  # of all labels of its judge on its item
+    for z in range(Z):
+        total[:, z] += np.bincount(pile.item, said[:, z], sampled.size)
+        own[:, z] = np.bincount(pile.group, said[:, z])[pile.group]
+    labels = np.bincount(pile.group)[pile.group]  # (M) that its judge gave to the item
+    many, sums, above = np.bincount(pile.item, minlength=sampled.size), np.zeros(3), np.zeros((2, sampled.size))
+    place = np.arange(pile.item.size) - (np.cumsum(many) - many)[pile.item]
+    for step in range(1, REACH + 1):
+        n = many[pile.item]
+        one = np.flatnonzero((2 * step < n) | ((2 * step == n) & (place < step)))  # in a circle, every pair once
+        other = one + step - n[one] * (place[one] + step >= n[one])
+        one, other = (side[pile.group[one] != pile.group[other]] for side in (one, other))
+        one, other = (side[labels[one] + labels[other] < n[one]] for side in (one, other))  # others said something
+        q = total[pile.item[one]] - own[one] - own[other]  # without all that the two judges said
+        q = np.exp(q - q.max(axis=1, keepdims=True))
+        same = (q * both(pile.cell[one] // K, pile.cell[other] // K)).sum(axis=1) / q.sum(axis=1)
+        alike, times = pile.cell[one] % K == pile.cell[other] % K, pile.weight[one] * pile.weight[other]
+        sums += [times.sum(), times[alike].sum(), (times * same).sum()]
+        above += [np.bincount(pile.item[one], value, sampled.size) for value in (times * (alike - same), times)]
+    pairs, agreed, expected = sums.tolist()
+    return _Sums(pairs, agreed, expected, float(np.square(above[0]).sum()), float((above[1] > 0).sum()))
 
 
-@compiled
-def _agreement(chance: Floats) -> Floats:
-    """Return how often two independent judges agree, given each truth (J, J, Z)."""
-    J, K, Z = chance.shape
-    both = np.zeros((J, J, Z))
-    for a in range(J):
-        for b in range(J):
-            for label in range(K):
-                for z in range(Z):
-                    both[a, b, z] += chance[a, label, z] * chance[b, label, z]
-    return both
+def _agreement(chance: Floats, tabulated: bool) -> Callable[[Codes, Codes], Floats]:
+    """Return a function of two judges (M): how often they agree under independent errors, given truths (M, Z)."""
+
+    def agreement(one: Codes, other: Codes) -> Floats:
+        total: Floats = chance[one, 0] * chance[other, 0]
+        for label in range(1, chance.shape[1]):
+            total += chance[one, label] * chance[other, label]
+        return total
+
+    if not tabulated:
+        return agreement
+    judges = np.arange(len(chance))
+    table = agreement(judges[:, None], judges[None, :])  # (J, J, Z)
+    return lambda one, other: table[one, other]
 
 
-@compiled
-def _compare_pairs(
-    start: Codes,
-    cell: Codes,
-    weight: Floats,
-    sampled: Flags,
-    key: Floats,
-    prior: Floats,
-    topic: Codes,
-    chance: Floats,
-    both: Floats,
-) -> tuple[float, float, float, float, float]:
-    """Add up over pairs of judgments of sampled items; ``chance`` (J, K, Z) is p(label of judge | truth).
+class _Pile(NamedTuple):
+    """The labels of sampled items, those of an item together; a label that a judge repeats counts once (M)."""
 
-    ``key`` orders judgments at random, and ``both`` (J, J, Z) is how often two judges agree, or empty. A label that a
-    judge repeats on an item is one judgment with the sum of the weights.
-    """
-    J, K, Z = chance.shape
-    rows = chance.reshape(J * K, Z)
-    logs, inverse = np.log(rows), 1 / rows
-    mass, labels = np.zeros(J * K), np.zeros(J, np.int64)  # of one item: weight by cell, different labels by judge
-    cells, judge = np.empty(np.diff(start).max(), np.int64), np.empty(MOST, np.int64)
-    total, rest, q = np.empty(Z), np.empty(Z), np.empty(Z)
-    pairs, agreed, expected, squares, items = 0.0, 0.0, 0.0, 0.0, 0.0
-    keys = 0  # that were used
-    for i in range(start.size - 1):
-        if not sampled[i]:
-            continue
-        n, repeated = 0, False
-        for m in range(start[i], start[i + 1]):
-            times, c = weight[m] if weight.size else 1.0, np.int64(cell[m])
-            if times > 0:
-                if mass[c] == 0:
-                    cells[n] = c
-                    n += 1
-                    labels[c // K] += 1
-                    repeated |= labels[c // K] > 1
-                mass[c] += times
-        several = n
-        if n > 2 * REACH + 1:  # not all pairs are compared: put the judgments in a random order, whatever the rows have
-            cells[:n] = np.sort(cells[:n])[np.argsort(key[keys : keys + n])]
-            n = min(n, MOST)
-        keys += several
-        total[:] = prior[topic[i]]
-        for m in range(n):
-            judge[m] = cells[m] // K
-            total += mass[cells[m]] * logs[cells[m]]
-        rest[:] = np.exp(total - total.max())
-        above, before = 0.0, pairs
-        for step in range(1, min(REACH, n // 2) + 1):
-            for m in range(n if 2 * step < n else n // 2):  # opposite judgments of an even circle meet once
-                other = m + step if m + step < n else m + step - n
-                a, b, first, second = cells[m], cells[other], judge[m], judge[other]
-                if first == second:
-                    continue
-                times = mass[a] * mass[b]
-                if repeated:  # without all that the two judges said
-                    q[:] = total
-                    others = 0
-                    for k in range(n):
-                        if judge[k] in (first, second):
-                            q -= mass[cells[k]] * logs[cells[k]]
-                        else:
-                            others += 1
-                    if not others:
-                        continue
-                    q[:] = np.exp(q - q.max())
-                elif n < 3:
-                    continue
-                elif times == 1 and mass[a] == 1:  # no exponential per pair
-                    for z in range(Z):
-                        q[z] = rest[z] * inverse[a, z] * inverse[b, z]
-                else:
-                    q[:] = total - mass[a] * logs[a] - mass[b] * logs[b]
-                    q[:] = np.exp(q - q.max())
-                same, whole = 0.0, 0.0
-                if both.size:
-                    for z in range(Z):
-                        same += q[z] * both[first, second, z]
-                        whole += q[z]
-                else:
-                    for z in range(Z):
-                        whole += q[z]
-                    for label in range(K):
-                        for z in range(Z):
-                            same += q[z] * chance[first, label, z] * chance[second, label, z]
-                same /= whole
-                alike = 1.0 if a - first * K == b - second * K else 0.0
-                pairs += times
-                agreed += times * alike
-                expected += times * same
-                above += times * (alike - same)
-        squares += above * above
-        items += 1.0 if pairs > before else 0.0
-        for m in range(several):
-            mass[cells[m]] = 0.0
-            labels[cells[m] // K] = 0
-    return pairs, agreed, expected, squares, items
+    item: Codes  # position of the item in the sample
+    cell: Codes  # judge * K + label
+    weight: Floats  # of all judgments that gave the label
+    group: Codes  # the same for all labels that a judge gave to an item
+
+
+def _pile(block: Block, sampled: Codes, rng: np.random.Generator) -> _Pile:
+    """Return the labels of sampled items in a random order if an item has so many that not all pairs are compared."""
+    size = np.diff(block.start)[sampled]
+    item = np.repeat(np.arange(sampled.size), size)
+    key = rng.random(item.size)
+    row = np.arange(item.size) + (block.start[sampled] - (np.cumsum(size) - size))[item]
+    weight = block.weight[row] if block.weight.size else np.ones(row.size)
+    code = item * (block.judges * block.labels) + block.cell[row]
+    code, where = np.unique(code[weight > 0], return_inverse=True)
+    weight = np.bincount(where, weight[weight > 0], code.size).astype(np.float64, copy=False)
+    item, cell = np.divmod(code, block.judges * block.labels)
+    many = np.bincount(item, minlength=sampled.size)[item]
+    order = np.lexsort((np.where(many > 2 * REACH + 1, key[: item.size], 0.0), item))
+    place = np.arange(item.size) - np.searchsorted(item, item)
+    kept = order[place < MOST]
+    _, group = np.unique(code[kept] // block.labels, return_inverse=True)
+    return _Pile(item[kept], cell[kept], weight[kept], group)

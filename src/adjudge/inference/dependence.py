@@ -28,8 +28,8 @@ from adjudge.inference.model import Model
 from adjudge.inference.options import Options
 from adjudge.inference.params import Params, Prior
 from adjudge.inference.result import Fit
-from adjudge.kernels.block import Block
-from adjudge.kernels.compiled import compiled
+from adjudge.kernels.block import Block, item_of
+from adjudge.kernels.compiled import compiled, pays
 from adjudge.kernels.replicate import FLATTER, count_agreement, replicate, replicate_with_truth
 from adjudge.kernels.truth import truth_posterior
 
@@ -216,8 +216,34 @@ def item_score(block: Block, posterior: Floats, confusion: Floats) -> ItemScore:
     taken. The mean under effects of variance s^2 is s^2 times that variance, for small effects.
     """
     right = np.ascontiguousarray(np.diagonal(confusion, axis1=1, axis2=2))  # (J, K)
-    total, squares, bound = _item_score(block.start, block.cell, block.weight, posterior, right)
+    if pays(_item_score, block.cell.size * block.labels):
+        total, squares, bound = _item_score(block.start, block.cell, block.weight, posterior, right)
+    else:
+        total, squares, bound = _item_score_in_numpy(block, posterior, right)
     return ItemScore(total, float(np.sqrt(min(squares, bound))))
+
+
+def _item_score_in_numpy(block: Block, posterior: Floats, right: Floats) -> tuple[float, float, float]:
+    """Return the same as ``_item_score``: the same operations in the same order."""
+    item, (judge, label) = item_of(block), np.divmod(block.cell.astype(np.int64), block.labels)
+    _, first, group = np.unique(item * block.judges + judge, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # the judges of each item in the order of their first judgments
+    times, items = block.weight if block.weight.size else np.ones(item.size), block.topic.size
+    products, bound = np.zeros(items), np.zeros((items, block.labels))
+    for k in range(block.labels):
+        chance, p = right[judge, k], np.where(posterior[:, k] < NEGLIGIBLE, 0.0, posterior[:, k])
+        residual = np.bincount(group, times * ((label == k) - chance))[order]
+        variance = np.bincount(group, times * times * chance * (1 - chance))[order]
+        sums = (residual, residual * residual, variance, variance * variance)
+        above, own, spread, own_spread = (np.bincount(item[first[order]], value, items) for value in sums)
+        products += p * (above * above - own) / 2
+        bound[:, k] = p * (spread * spread - own_spread) / 2
+    return _sum(products), _sum(products * products), _sum(bound.ravel())
+
+
+def _sum(values: Floats) -> float:
+    """Return the sum, added from first to last."""
+    return float(np.cumsum(values)[-1]) if values.size else 0.0
 
 
 @compiled

@@ -13,7 +13,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments
 from adjudge.data.panel import EXPERT, MACHINE, Panel
-from adjudge.kernels.block import Block
+from adjudge.kernels.block import Block, item_of
 
 BASE, PERSON_TIER, EXPERT_TIER = 0, 1, 2  # fitted by EM; people beside it; experts beside it
 COVERED = 0.5  # share of the judged items that the judges who are fitted must have judged
@@ -79,7 +79,7 @@ def weigh_evidence(item: Codes, judge: Codes, panel: Panel, tier: Codes, weight:
 
 def weighed_block(block: Block, panel: Panel, tier: Codes) -> Block:
     """Return a block whose judgments count as in ``evidence_weights``."""
-    item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+    item = item_of(block)
     judge = (block.cell // block.labels).astype(np.int64)
     return block._replace(weight=weigh_evidence(item, judge, panel, tier, block.weight if block.weight.size else None))
 

@@ -64,6 +64,12 @@ def subtract(first: Tally, other: Tally) -> Tally:
     )
 
 
+def item_of(block: Block) -> Codes:
+    """Return the item of every judgment (N)."""
+    item: Codes = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+    return item
+
+
 def split(block: Block, parts: int) -> list[Block]:
     """Return the block in ``parts`` consecutive pieces of complete items with about as many judgments each."""
     if parts <= 1:

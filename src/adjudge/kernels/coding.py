@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjudge.arrays import Codes
-from adjudge.kernels.compiled import compiled, prefetch
+from adjudge.kernels.compiled import compiled, pays, prefetch
 
 Hashes = NDArray[np.uint64]
 AHEAD = 32  # rows between prefetching a memory location and using it
@@ -22,6 +22,8 @@ def code(pieces: Iterable[tuple[Hashes, Hashes]], total: int) -> tuple[Codes, Co
 
     Keys and guards come in pieces, with ``total`` names in all. The result is None if two names share a key.
     """
+    if not pays(_code, total):
+        return _code_in_numpy(list(pieces))
     codes, first = np.empty(total, np.int32), np.empty(total, np.int32)
     table, row, distinct = np.zeros(1 << 13, np.uint64), 0, 0
     for key, guard in pieces:
@@ -35,14 +37,32 @@ def code(pieces: Iterable[tuple[Hashes, Hashes]], total: int) -> tuple[Codes, Co
     return codes, first[:distinct].copy()
 
 
+def _code_in_numpy(pieces: list[tuple[Hashes, Hashes]]) -> tuple[Codes, Codes] | None:
+    """Return the same as ``code``, by sorting."""
+    empty = np.empty(0, np.uint64)
+    key, guard = (np.concatenate([empty, *column]) for column in (zip(*pieces, strict=True) if pieces else ((), ())))
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)  # the groups in the order of their keys
+    if ((guard ^ guard[first][group]) >> np.uint64(32)).any():
+        return None
+    order = np.argsort(first)  # in the order of their first rows
+    code = np.empty(order.size, np.int32)
+    code[order] = np.arange(order.size)
+    return code[group], first[order].astype(np.int32)
+
+
 def starts(code: Codes, groups: int) -> tuple[Codes, bool]:
     """Return where each group starts once sorted (I + 1), and whether the codes are sorted already."""
     start = np.zeros(groups + 1, np.int64)
+    if not pays(_count, code.size + groups):
+        np.cumsum(np.bincount(code, minlength=groups), out=start[1:])
+        return start, bool((code[1:] >= code[:-1]).all())
     return start, bool(_count(code, start))
 
 
 def grouped(code: Codes, start: Codes, column: NDArray[Any]) -> NDArray[Any]:
     """Return a column in the order of its groups; within a group the order stays."""
+    if not pays(_move, code.size):
+        return column[np.argsort(code, kind="stable")]
     moved = np.empty_like(column)
     small = np.int32 if code.size < 1 << 31 else np.int64  # half the memory to access at random
     _move(code, start[:-1].astype(small), column, moved)

@@ -1,37 +1,119 @@
-"""How kernels are compiled: cached on disk, without the GIL, with numpy's rules for division.
+"""When and how kernels are compiled: when it pays, cached on disk, without the GIL, with numpy's rules for division.
+
+Numba takes half a second to load and up to some seconds to compile a kernel. It is therefore loaded when the first
+kernel is compiled. The callers of the most common kernels have the same arithmetic in numpy, with the same result to
+the last bit, and use it until the kernel ``pays``.
 
 Kernels run in threads that the caller starts. Numba's own parallel loops are not used, because its
 default threading layer aborts the process when two threads enter it.
-
-Only the documented interfaces of numba are used (``njit`` and ``numba.extending``).
 """
 
+import os
+import stat
+import tempfile
 import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar, cast
-
-import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+WORTH = 2_000_000  # steps of work that take numpy about as long as loading a kernel
+LOCK = RLock()  # one thread compiles
+
+
+class Kernel:
+    """A function that is compiled when it is first called, and loaded from disk in later runs."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.imported = _imported_sources(function)
+        self.sources = self.imported | {function.__code__.co_filename}
+        self.work = 0
+        self.loaded: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the compiled function."""
+        return (self.loaded or self.dispatcher)(*arguments)
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's function, which compiles for every combination of argument types."""
+        with LOCK:
+            if self.loaded is None:
+                if self.imported:
+                    self.function.__qualname__ += f"_{_checksum(self.imported):08x}"
+                self.loaded = _jit(self.function)
+        return self.loaded
+
+    def pays(self, work: int) -> bool:
+        """Return whether the kernel is loaded, or is worth loading after this and all earlier ``work`` in numpy."""
+        self.work += work
+        return self.loaded is not None or self.work > WORTH
+
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel on first use; later runs load it from disk, if the cache folder is writable."""
-    sources = _imported_sources(function)
-    if sources:
-        function.__qualname__ += f"_{_checksum(sources):08x}"
-    kernel: Any
+    """Compile a kernel on first use; later runs load it from disk."""
+    return cast(Function, Kernel(function))
+
+
+def pays(kernel: Callable[..., Any], work: int) -> bool:
+    """Return whether a kernel is better than numpy for so many steps of work."""
+    return cast(Kernel, kernel).pays(work)
+
+
+def _jit(function: Callable[..., Any]) -> Any:
+    """Return numba's function, which keeps its machine code in the cache folder."""
+    njit, config = _numba()
+    before, folder = config.CACHE_DIR, cache_folder(str(Path(function.__code__.co_filename).parent))
+    if folder is not None and not before:
+        config.CACHE_DIR = folder
     try:
-        kernel = njit(nogil=True, cache=True, error_model="numpy")(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache folder is writable
-        kernel = njit(nogil=True, error_model="numpy")(function)
-    kernel.sources = sources | {function.__code__.co_filename}
-    return cast(Function, kernel)
+        return njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError:  # no folder is writable
+        return njit(nogil=True, error_model="numpy")(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+@cache
+def _numba() -> tuple[Any, Any]:
+    """Load numba, teach it our kernels, and return its decorator and its settings."""
+    from numba import config, njit
+
+    from adjudge.kernels.intrinsics import register
+
+    register(Kernel, prefetch, put)
+    return njit, config
+
+
+@cache
+def cache_folder(package: str) -> str | None:
+    """Return where the machine code of a folder of sources is kept; None if numba may choose.
+
+    It is kept beside the sources if that folder is writable. Otherwise it is kept in the user's cache folder, or in
+    a temporary folder that only this user can read and write: machine code of other users is never loaded.
+    """
+    if all(
+        os.access(path, os.W_OK) for path in (package, os.path.join(package, "__pycache__")) if os.path.exists(path)
+    ):
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    own = os.path.join(tempfile.gettempdir(), f"adjudge-{os.getuid() if hasattr(os, 'getuid') else 'cache'}")
+    return next((folder for folder in (os.path.join(home, "adjudge"), own) if _private(folder)), None)
+
+
+def _private(folder: str) -> bool:
+    """Return whether a folder, which is made if it does not exist, is writable for this user and for nobody else."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        state = os.lstat(folder)
+    except OSError:
+        return False
+    mine = not hasattr(os, "getuid") or (state.st_uid == os.getuid() and not state.st_mode & 0o022)
+    return stat.S_ISDIR(state.st_mode) and mine and os.access(folder, os.W_OK)
 
 
 def _imported_sources(function: Callable[..., Any]) -> frozenset[str]:
@@ -57,67 +139,11 @@ def _checksum(sources: frozenset[str]) -> int:
     return total
 
 
-def _prefetch_address(_context: Any, address: Any) -> Any:
-    """Declare the type and the code of ``prefetch_address``."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        builder.call(hint, [builder.inttoptr(arguments[0], byte), word(1), word(3), word(1)])  # write, keep, data
-        return arguments[0]
-
-    return types.intp(types.intp), generate
-
-
-prefetch_address = cast(Callable[[Any], int], intrinsic(_prefetch_address))
-
-
 def prefetch(flat: Any, position: Any) -> None:
     """Ask the processor to load flat[position] into its cache, for a write that follows soon."""
     raise NotImplementedError("prefetch is for compiled kernels")
 
 
-@overload(prefetch)
-def _prefetch(flat: Any, position: Any) -> Any:
-    """Return how ``prefetch`` is compiled."""
-
-    def load(flat: Any, position: Any) -> Any:
-        prefetch_address(np.intp(flat.ctypes.data) + np.intp(position) * flat.itemsize)
-
-    return load
-
-
-def _replace_in_tuple(_context: Any, values: Any, k: Any, value: Any) -> Any:
-    """Declare the type and the code of ``replace_in_tuple``."""
-
-    def generate(_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        result, position, new = arguments
-        for n in range(len(signature.args[0])):  # once the loop over k is unrolled, the comparisons fold away
-            chosen = builder.icmp_signed("==", position, position.type(n))
-            result = builder.insert_value(result, builder.select(chosen, new, builder.extract_value(result, n)), n)
-        return result
-
-    return values(values, types.intp, values.dtype), generate
-
-
-replace_in_tuple = cast(Callable[[Any, Any, Any], Any], intrinsic(_replace_in_tuple))
-
-
 def put(values: Any, k: int, value: float) -> Any:
     """Return values with one of them replaced: a new tuple (which stays in registers), or the same array."""
     raise NotImplementedError("put is for compiled kernels")
-
-
-@overload(put)
-def _put(values: Any, k: Any, value: Any) -> Any:
-    """Return how ``put`` is compiled for tuples and for arrays."""
-
-    def in_tuple(values: Any, k: Any, value: Any) -> Any:
-        return replace_in_tuple(values, k, value)
-
-    def in_array(values: Any, k: Any, value: Any) -> Any:
-        values[k] = value
-        return values
-
-    return in_tuple if isinstance(values, types.UniTuple) else in_array

@@ -28,6 +28,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Tally
 from adjudge.kernels.compiled import compiled
+from adjudge.kernels.probability import normalise
 
 SMALL = 32  # counts below which a ratio of gamma functions is a product; beyond, Stirling's series has 14 digits
 WIDTH = 5.0  # of a slice's first interval, in logs and over the root of the rows: some 2.5 standard deviations
@@ -455,9 +456,13 @@ def _population(
     counts: Floats, old: Floats, kappa: float, shape: float, least: float, rng: np.random.Generator, phi: Floats
 ) -> float:
     """Fill in phi and return kappa, drawn given the counts of rows (R, K)."""
-    logit = np.log(old) - math.log(old[-1])
-    table = expand(tabulate(counts), math.log(kappa), np.log(old))
+    log_phi, logit = np.empty(old.size), np.empty(old.size)
+    for k in range(old.size):
+        log_phi[k] = np.log(old[k])
+        logit[k] = log_phi[k] - math.log(old[-1])
+    table = expand(tabulate(counts), math.log(kappa), log_phi)
     log_kappa = draw_logs(table, math.log(kappa), logit, shape, least, rng)
-    share = np.exp(logit - logit.max())
-    phi[:] = share / share.sum()
+    for k in range(phi.size):
+        phi[k] = logit[k]
+    normalise(phi)
     return math.exp(log_kappa)

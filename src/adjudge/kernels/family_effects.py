@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.kernels.block import Block, Tally
+from adjudge.kernels.block import Block, Tally, item_of
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.difficulty import (
     GRID,
@@ -56,7 +56,7 @@ class FamilyBlock(NamedTuple):
 
 def by_family(block: Block) -> FamilyBlock:
     """Return a block with the judgments of every item sorted by the family of their judge."""
-    item = np.repeat(np.arange(block.topic.size), np.diff(block.start))
+    item = item_of(block)
     of_judgment = block.family[block.cell // block.labels]
     order = np.lexsort((of_judgment, item))
     of_judgment = of_judgment[order]

@@ -1,11 +1,14 @@
-"""Rows of probabilities and of log probabilities: normalised, and summed without overflow."""
+"""Rows of probabilities and of log probabilities: normalised, and summed without overflow.
+
+The kernels loop over numbers, because expressions of arrays take numba many times longer to compile.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.kernels.compiled import compiled
+from adjudge.kernels.compiled import compiled, pays
 
 
 def log_sums(rows: Floats) -> Floats:
@@ -18,8 +21,9 @@ def log_sums(rows: Floats) -> Floats:
 @compiled
 def log_sum(row: Floats) -> float:
     """Return log sum exp of one row."""
-    most = row.max()
-    total = 0.0
+    most, total = row[0], 0.0
+    for s in range(1, row.size):
+        most = max(most, row[s])
     for s in range(row.size):
         total += np.exp(row[s] - most)
     return float(most + np.log(total))
@@ -28,7 +32,9 @@ def log_sum(row: Floats) -> float:
 @compiled
 def normalise(logs: Floats) -> float:
     """Turn logs into shares of their total, in place; return the log of the total."""
-    most, total = logs.max(), 0.0
+    most, total = logs[0], 0.0
+    for k in range(1, logs.size):
+        most = max(most, logs[k])
     for k in range(logs.size):
         logs[k] = np.exp(logs[k] - most)
         total += logs[k]
@@ -68,6 +74,13 @@ def normalise_matrices(counts: Floats, otherwise: Floats) -> Floats:
     """Return the same as ``normalise_rows`` for the matrices of many judges (J, Z, K), in one pass."""
     J, Z, K = counts.shape
     rows = np.empty((J, K, Z)).transpose(0, 2, 1)  # the order in memory that the next pass reads
+    if not pays(_divide_by_sums, counts.size):
+        total = np.zeros((J, Z))
+        for k in range(K):  # the order of the kernel
+            total += counts[:, :, k]
+        return (
+            np.divide(counts, total[:, :, None], out=rows) if (total > 0).all() else normalise_rows(counts, otherwise)
+        )
     return rows if _divide_by_sums(counts, rows) else normalise_rows(counts, otherwise)
 
 

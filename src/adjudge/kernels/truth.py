@@ -14,6 +14,7 @@ Truths may be finer than labels: degrees on a grid, or a label together with how
 which label each truth stands for, so that gold fixes the label and nothing else.
 """
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -21,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from adjudge.arrays import Codes, Floats
-from adjudge.kernels.block import Block, Tally
-from adjudge.kernels.compiled import compiled, prefetch, put
+from adjudge.kernels.block import Block, Tally, item_of
+from adjudge.kernels.compiled import compiled, pays, prefetch, put
 
 FLOOR = 1e-100  # the probability of an impossible label, so that contradictions stay comparable
 SMALL = 1e-150  # below this a product is computed again with exponents
@@ -96,7 +97,10 @@ def count(block: Block, posterior: Floats, topics: int = 1) -> Tally:
     """
     Z = posterior.shape[1]
     truth, label = np.zeros((topics, Z)), np.zeros((block.judges * block.labels, Z))
-    _count(block.start, block.cell, block.topic, block.weight, posterior, truth, label)
+    if pays(_count, (block.cell.size + block.topic.size) * Z):
+        _count(block.start, block.cell, block.topic, block.weight, posterior, truth, label)
+    else:
+        _count_in_numpy(block, posterior, truth, label)
     return Tally(truth, label.reshape(block.judges, block.labels, Z).transpose(0, 2, 1), 0.0)
 
 
@@ -113,7 +117,17 @@ def vote_shares(block: Block, counts: Floats | None = None) -> Floats:
     ``counts`` (J) is how much one vote of each judge counts; by default 1.
     """
     share, times = np.zeros((block.topic.size, block.labels)), np.ones(block.judges) if counts is None else counts
-    _vote_shares(block.start, block.cell, block.gold, block.weight, times, share)
+    if pays(_vote_shares, block.cell.size + share.size):
+        _vote_shares(block.start, block.cell, block.gold, block.weight, times, share)
+        return share
+    item, (judge, label) = item_of(block), np.divmod(block.cell.astype(np.int64), block.labels)
+    vote = times[judge] * block.weight if block.weight.size else times[judge]
+    np.copyto(share, _sums(item * block.labels + label, vote, share.size).reshape(share.shape))
+    total = _sums(item, vote, len(share))
+    np.divide(share, total[:, None], out=share, where=total[:, None] > 0)
+    share[total <= 0] = 1.0 / block.labels
+    gold = np.flatnonzero(block.gold >= 0)
+    share[gold] = block.gold[gold, None] == np.arange(block.labels)
     return share
 
 
@@ -136,8 +150,46 @@ def _pass(
     safe, Z = np.maximum(prevalence, FLOOR), board.shape[3]
     blank = (0.0,) * Z if Z <= REGISTERS else np.empty(Z)
     label = np.arange(Z) if side is None else side.astype(np.int64)
+    if not block.weight.size and not pays(kernel, (block.cell.size + block.topic.size) * Z + board.size):
+        return _pass_in_numpy(block, safe, board, posterior, truth, label)
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight, safe, board, posterior, truth)
     return float(kernel(*arrays, label, blank))
+
+
+def _pass_in_numpy(
+    block: Block, prevalence: Floats, board: Floats, posterior: Floats, truth: Floats, side: Codes
+) -> float:
+    """Do the same as the kernel without weights: the same operations in the same order, so that the bits are equal."""
+    Z, item, gold = board.shape[3], item_of(block), block.gold[:, None]
+    prior = prevalence[block.topic] if len(prevalence) > 1 else np.broadcast_to(prevalence, (block.topic.size, Z))
+    first = block.start[:-1] + np.arange(block.topic.size)  # each item's prior, then its judgments
+    factor = np.empty((Z, item.size + block.topic.size))
+    factor[:, first] = prior.T
+    factor[:, np.arange(item.size) + item + 1] = board.reshape(-1, 2, Z)[block.cell, 0].T
+    p = np.multiply.reduceat(factor, first, axis=1) if first.size else factor  # (Z, I), multiplied from left to right
+    p = np.where((gold.T >= 0) & (side[:, None] != gold.T), 0.0, p)
+    total = _total(p)
+    evidence, running = 0.0, 1.0
+    small = total < SMALL
+    for i, product in enumerate(total.tolist()):
+        if small[i]:
+            logs = np.empty(Z)
+            _product_logs(block.start[i], block.start[i + 1], block.cell, prior[i], board, logs)
+            logs[(block.gold[i] >= 0) & (block.gold[i] != side)] = -np.inf
+            most = float(logs.max())
+            evidence += most
+            p[:, i] = [math.exp(log - most) for log in logs.tolist()]
+            total[i] = product = float(_total(p[:, i : i + 1])[0])
+        running *= product
+        if running < SMALL or running > 1 / SMALL:
+            evidence += math.log(running)
+            running = 1.0
+    p = np.where(gold.T >= 0, p / total, p * (1 / total))
+    if posterior.size:
+        posterior[:] = p.T
+    else:
+        _count_in_numpy(block, p.T, truth, board.reshape(-1, 2, Z)[:, 1])
+    return float(evidence + math.log(running))
 
 
 @cache
@@ -205,6 +257,41 @@ def _kernel(far: bool, weighted: bool, tallying: bool) -> Callable[..., Any]:
         return evidence + np.log(running)
 
     return run
+
+
+def _total(p: Floats) -> Floats:
+    """Return the sum of each column (Z, I), added from the first row to the last."""
+    total = np.zeros(p.shape[1])
+    for row in p:
+        total += row
+    return total
+
+
+def _sums(group: Codes, value: Floats, groups: int) -> Floats:
+    """Return the sum of the values of each group, added in their order."""
+    return np.bincount(group, value, groups).astype(np.float64, copy=False)
+
+
+def _count_in_numpy(block: Block, posterior: Floats, truth: Floats, tally: Floats) -> None:
+    """Do the same as ``_count``: the same additions in the same order."""
+    item, cell = item_of(block), block.cell.astype(np.int64)
+    topic = block.topic if len(truth) > 1 else np.zeros_like(block.topic)
+    for k in range(posterior.shape[1]):
+        truth[:, k] = _sums(topic, posterior[:, k], len(truth))
+        one = posterior[item, k]
+        tally[:, k] = _sums(cell, one * block.weight if block.weight.size else one, len(tally))
+
+
+def _product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Floats, logs: Floats) -> None:
+    """Do the same as ``product_logs`` for one item."""
+    for k in range(logs.size):
+        mantissa, shifts = float(prior[k]), 0
+        for likelihood in board.reshape(-1, 2, logs.size)[cell[first:last], 0, k].tolist():
+            mantissa *= likelihood
+            if mantissa < SMALL:
+                mantissa *= SHIFT
+                shifts += 1
+        logs[k] = math.log(mantissa) - shifts * LOG_SHIFT
 
 
 @compiled
@@ -276,8 +363,11 @@ def _label_counts(start: Codes, label: Codes, weight: Floats, counts: Floats) ->
 def label_counts(block: Block) -> Floats:
     """Return how often each label was given to each item (I, K), ignoring gold."""
     counts = np.zeros((block.topic.size, block.labels))
-    _label_counts(block.start, block.label, block.weight, counts)
-    return counts
+    if pays(_label_counts, block.cell.size + counts.size):
+        _label_counts(block.start, block.label, block.weight, counts)
+        return counts
+    cell = item_of(block) * block.labels + block.label
+    return _sums(cell, block.weight if block.weight.size else np.ones(cell.size), counts.size).reshape(counts.shape)
 
 
 def quantile(counts: Floats, share: float, value: Floats) -> Floats:
