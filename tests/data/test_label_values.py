@@ -10,7 +10,6 @@ import adjudge
 from adjudge.data.judgments import Judgments, NameIndex, append, describe, judgment_table, match_names
 from adjudge.data.label_values import (
     MISSING,
-    SCORE_MODELS,
     confidence_note,
     label_values,
     left_out_note,
@@ -22,7 +21,6 @@ from adjudge.data.label_values import (
 from adjudge.data.read import read
 from adjudge.diagnostics.judges import cards as cards_of
 from adjudge.errors import AdjudgeWarning, UsageError
-from adjudge.inference.model import model_named
 
 NESTED = {
     "q1": {"ann": "yes", "bob": "unsure", "cat": "no"},
@@ -83,19 +81,14 @@ def test_labels_that_look_odd() -> None:
     ]
     scores = [k / 10 for k in range(21)]
     assert odd_labels(scores) == [
-        "labels are 21 different numbers from 0 to 2, which look like scores: most models treat each number as a "
-        "class; with --ordinal, gaussian, mean, median, ordinal do not"
+        "labels are 21 different numbers from 0 to 2, which look like scores: models of labels treat each number as a "
+        "class; adjudge scores estimates a number for every item"
     ]
     assert odd_labels(scores, is_ordinal=True) == odd_labels(scores[:20]) == []
     assert odd_labels(["1", "2", "bad"]) == ["labels are numbers, such as '1', and words: 'bad'"]
     assert odd_labels([True, 0]) == [
         "labels 'True', '0' may say the same in several ways; they are kept apart: write them alike"
     ]
-
-
-def test_the_models_for_scores_exist() -> None:
-    """A note names only models that there are."""
-    assert [model_named(name).name for name in SCORE_MODELS] == list(SCORE_MODELS)
 
 
 def test_names_that_look_odd() -> None:

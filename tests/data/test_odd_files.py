@@ -686,7 +686,7 @@ case(
     H + "".join(f"i{n},x,{n / 10}\ni{n},y,{n / 10}\n" for n in range(1, 26)),
     rows=50,
     notes=[
-        "@: labels are 25 different numbers from 0.1 to 2.5, which look like scores: most models treat each number as a class; with --ordinal, gaussian, mean, median, ordinal do not"
+        "@: labels are 25 different numbers from 0.1 to 2.5, which look like scores: models of labels treat each number as a class; adjudge scores estimates a number for every item"
     ],
 )
 case("25 scores in order", H + "".join(f"i{n},x,{n / 10}\n" for n in range(1, 26)), ordinal=True, rows=25)
@@ -695,7 +695,7 @@ case(
     H + "".join(f"i{n},x,{n}\ni{n},y,{100 - n}\n" for n in range(101)),
     rows=202,
     notes=[
-        "@: labels are 101 different numbers from 0 to 100, which look like scores: most models treat each number as a class; with --ordinal, gaussian, mean, median, ordinal do not"
+        "@: labels are 101 different numbers from 0 to 100, which look like scores: models of labels treat each number as a class; adjudge scores estimates a number for every item"
     ],
 )
 case("20 grades", H + "".join(f"i{n},x,{n}\n" for n in range(20)), rows=20)

@@ -44,7 +44,6 @@ ABSTENTIONS = (
 BOOLEANS: tuple[tuple[str, str], ...] = (("true", "false"), ("yes", "no"), ("1", "0"), ("t", "f"), ("y", "n"))
 CONFIDENCES = ("confidence", "certainty", "label_confidence", "judge_confidence")  # names of columns
 SCORES = 20  # more different numbers than this look like scores
-SCORE_MODELS = ("gaussian", "mean", "median", "ordinal")  # models that read labels as numbers
 MANY = 100_000  # names of items above which their spellings are not compared
 
 
@@ -202,7 +201,7 @@ def odd_labels(labels: Sequence[Label], is_ordinal: bool = False) -> list[str]:
     if len(numbers) > SCORES and len(numbers) == len(labels) and not is_ordinal:
         notes.append(
             f"labels are {len(numbers):,} different numbers from {min(numbers):g} to {max(numbers):g}, which look like "
-            f"scores: most models treat each number as a class; with --ordinal, {', '.join(SCORE_MODELS)} do not"
+            "scores: models of labels treat each number as a class; adjudge scores estimates a number for every item"
         )
     families = [family for family in BOOLEANS if texts.keys() & {*family}]
     if 1 < len(numbers) < len(labels) and len(families) < 2:
