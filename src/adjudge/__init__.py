@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from adjudge.evaluation.evaluate import Evaluation, evaluate
     from adjudge.evaluation.rate import Rates, rate
     from adjudge.inference.chains import Draws, Run
-    from adjudge.inference.export import to_arviz
     from adjudge.inference.fit import fit
     from adjudge.inference.model import MODELS
     from adjudge.inference.params import Params, Prior
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from adjudge.metrics.agreement import Agreement, agreement
     from adjudge.metrics.checks import ModelCheck, check
     from adjudge.metrics.compare import Comparison, compare
+    from adjudge.metrics.draws import to_arviz
     from adjudge.metrics.labels import Scores
     from adjudge.metrics.score import RunScores, score
     from adjudge.models.ranking.rank import Ranking, rank
@@ -97,7 +97,6 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.learn.weights": ("Weights", "weights"),
     "adjudge.inference.params": ("Params", "Prior"),
     "adjudge.inference.chains": ("Draws", "Run"),
-    "adjudge.inference.export": ("to_arviz",),
     "adjudge.inference.fit": ("fit",),
     "adjudge.inference.select": ("Choice", "HeldOut", "choose", "held_out"),
     "adjudge.inference.predict": ("predict",),
@@ -110,6 +109,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.metrics.agreement": ("Agreement", "agreement"),
     "adjudge.metrics.compare": ("Comparison", "compare"),
     "adjudge.metrics.checks": ("ModelCheck", "check"),
+    "adjudge.metrics.draws": ("to_arviz",),
     "adjudge.metrics.labels": ("Scores",),
     "adjudge.metrics.score": ("RunScores", "score"),
     "adjudge.evaluation.certify": ("Certificate", "audit", "certify"),
