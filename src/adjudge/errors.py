@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from difflib import get_close_matches
 
 MOST_PROBLEMS = 50  # that a message lists; more of them usually have one cause
 ALIKE, LONG = 0.75, 4  # how like a name must be, and how long a part of it, to be the one that was meant
-_ON_COMMAND_LINE = ContextVar("on_command_line", default=False)
 
 
 class AdjudgeError(Exception):
@@ -114,22 +112,3 @@ def not_one_of(what: str, name: object, names: Iterable[object]) -> str:
     near = near or [each for each in plain if len(word) >= LONG and word in each]
     hint = f": did you mean {quote(plain[near[0]])}?" if near else ""
     return f"{what} {quote(name)} is not one of {quoted(listed, most=99)}{hint}"
-
-
-def option(name: str, value: str = "...") -> str:
-    """Return how the caller writes an option: ``--keep-truths`` on the command line, ``keep_truths=True`` in Python.
-
-    >>> option("keep-truths", "True")
-    'keep_truths=True'
-    """
-    return f"--{name}" if _ON_COMMAND_LINE.get() else f"{name.replace('-', '_')}={value}"
-
-
-@contextmanager
-def on_command_line() -> Iterator[None]:
-    """Let messages name options as they are written on the command line."""
-    token = _ON_COMMAND_LINE.set(True)
-    try:
-        yield
-    finally:
-        _ON_COMMAND_LINE.reset(token)
