@@ -11,6 +11,7 @@ from adjudge.errors import (
     MissingExtra,
     Problems,
     UsageError,
+    not_one_of,
     quote,
     quoted,
 )
@@ -111,3 +112,22 @@ def test_many_problems_are_cut() -> None:
     error = CampaignProblems([str(n) for n in range(1060)], "x")
     assert str(error).splitlines()[-2:] == ["  49", "  and 1,010 more"]
     assert len(error.problems) == 1060
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("dawid_skene", ": did you mean 'dawid-skene'?"),
+        ("DawidSkene", ": did you mean 'dawid-skene'?"),
+        ("majorty", ": did you mean 'majority'?"),
+        ("Skene", ": did you mean 'dawid-skene'?"),
+        ("magic", ""),
+        ("major", ": did you mean 'majority'?"),
+        ("maj", ""),
+        (3, ""),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_closest(name: object, end: str) -> None:
+    """Case, spaces and signs do not count, and a name that is like no other gets no hint."""
+    message = not_one_of("model", name, ["majority", "dawid-skene"])
+    assert message == f"model '{name}' is not one of 'majority', 'dawid-skene'{end}"

@@ -17,53 +17,87 @@ if TYPE_CHECKING:
     from adjudge.data.read import read
     from adjudge.data.scale import Scale
     from adjudge.data.simulate import simulate
-    from adjudge.diagnostics.ask import Questions, ask
-    from adjudge.diagnostics.collusion import Collusion, collusion
-    from adjudge.diagnostics.confusions import Confusions, confusions
-    from adjudge.diagnostics.control_chart import ControlChart, control_chart
-    from adjudge.diagnostics.drift import Drift, drift
-    from adjudge.diagnostics.gold_accuracy import GoldAccuracy, gold_accuracy
-    from adjudge.diagnostics.judges import Card, Cards, Judges, judges
-    from adjudge.diagnostics.monitor import Monitoring, monitor
-    from adjudge.diagnostics.new_work import NewWork, new_work
-    from adjudge.diagnostics.panel import PanelAnalysis, panel
-    from adjudge.diagnostics.plan import Plan, plan
-    from adjudge.diagnostics.second_looks import SecondLooks, second_looks
-    from adjudge.diagnostics.streaks import Streaks, streaks
-    from adjudge.diagnostics.tutor import Tutoring, tutor
+    from adjudge.diagnostics.ask import Questions as Questions
+    from adjudge.diagnostics.ask import ask
+    from adjudge.diagnostics.collusion import Collusion as Collusion
+    from adjudge.diagnostics.collusion import collusion
+    from adjudge.diagnostics.confusions import Confusions as Confusions
+    from adjudge.diagnostics.confusions import confusions
+    from adjudge.diagnostics.control_chart import ControlChart as ControlChart
+    from adjudge.diagnostics.control_chart import control_chart
+    from adjudge.diagnostics.drift import Drift as Drift
+    from adjudge.diagnostics.drift import drift
+    from adjudge.diagnostics.gold_accuracy import GoldAccuracy as GoldAccuracy
+    from adjudge.diagnostics.gold_accuracy import gold_accuracy
+    from adjudge.diagnostics.judges import Card as Card
+    from adjudge.diagnostics.judges import Cards as Cards
+    from adjudge.diagnostics.judges import Judges as Judges
+    from adjudge.diagnostics.judges import judges
+    from adjudge.diagnostics.monitor import Monitoring as Monitoring
+    from adjudge.diagnostics.monitor import monitor
+    from adjudge.diagnostics.new_work import NewWork as NewWork
+    from adjudge.diagnostics.new_work import new_work
+    from adjudge.diagnostics.panel import PanelAnalysis as PanelAnalysis
+    from adjudge.diagnostics.panel import panel
+    from adjudge.diagnostics.plan import Plan as Plan
+    from adjudge.diagnostics.plan import plan
+    from adjudge.diagnostics.second_looks import SecondLooks as SecondLooks
+    from adjudge.diagnostics.second_looks import second_looks
+    from adjudge.diagnostics.streaks import Streaks as Streaks
+    from adjudge.diagnostics.streaks import streaks
+    from adjudge.diagnostics.tutor import Tutoring as Tutoring
+    from adjudge.diagnostics.tutor import tutor
     from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, MissingExtra, UsageError
-    from adjudge.evaluation.certify import Certificate, audit, certify
-    from adjudge.evaluation.evaluate import Evaluation, evaluate
-    from adjudge.evaluation.rate import Rates, rate
-    from adjudge.inference.chains import Draws, Run
-    from adjudge.inference.export import to_arviz
+    from adjudge.evaluation.certify import Certificate as Certificate
+    from adjudge.evaluation.certify import audit, certify
+    from adjudge.evaluation.evaluate import Evaluation as Evaluation
+    from adjudge.evaluation.evaluate import evaluate
+    from adjudge.evaluation.rate import Rates as Rates
+    from adjudge.evaluation.rate import rate
+    from adjudge.inference.chains import Draws as Draws
+    from adjudge.inference.chains import Run
     from adjudge.inference.fit import fit
     from adjudge.inference.model import MODELS
-    from adjudge.inference.params import Params, Prior
+    from adjudge.inference.params import Params as Params
+    from adjudge.inference.params import Prior
     from adjudge.inference.predict import predict
     from adjudge.inference.result import Fit
     from adjudge.inference.save import load, save
-    from adjudge.inference.select import Choice, HeldOut, choose, held_out
+    from adjudge.inference.select import Choice as Choice
+    from adjudge.inference.select import HeldOut as HeldOut
+    from adjudge.inference.select import choose, held_out
     from adjudge.inference.update import update
     from adjudge.learn import rerank
-    from adjudge.learn.features import RunFeatures, features
-    from adjudge.learn.judge_again import JudgeAgain
+    from adjudge.learn.features import RunFeatures as RunFeatures
+    from adjudge.learn.features import features
+    from adjudge.learn.judge_again import JudgeAgain as JudgeAgain
     from adjudge.learn.lambdamart import LambdaMART
     from adjudge.learn.posterior_weights import posterior_weights, soft_labels
     from adjudge.learn.ranker import load_ranker
     from adjudge.learn.ranksvm import RankSVM
-    from adjudge.learn.rerank import Trained
-    from adjudge.learn.search import Index, load_index, search
-    from adjudge.learn.weights import Weights, weights
-    from adjudge.metrics.agreement import Agreement, agreement
-    from adjudge.metrics.checks import ModelCheck, check
-    from adjudge.metrics.compare import Comparison, compare
-    from adjudge.metrics.labels import Scores
-    from adjudge.metrics.score import RunScores, score
-    from adjudge.models.multilabel import MultilabelFit, multilabel
-    from adjudge.models.ranking.rank import Ranking, rank
-    from adjudge.models.scores import ScoreFit, scores
-    from adjudge.reports.report import Report, report
+    from adjudge.learn.rerank import Trained as Trained
+    from adjudge.learn.search import Index as Index
+    from adjudge.learn.search import load_index, search
+    from adjudge.learn.weights import Weights as Weights
+    from adjudge.learn.weights import weights
+    from adjudge.metrics.agreement import Agreement as Agreement
+    from adjudge.metrics.agreement import agreement
+    from adjudge.metrics.checks import ModelCheck as ModelCheck
+    from adjudge.metrics.checks import check
+    from adjudge.metrics.compare import Comparison as Comparison
+    from adjudge.metrics.compare import compare
+    from adjudge.metrics.draws import to_arviz
+    from adjudge.metrics.labels import Scores as Scores
+    from adjudge.metrics.score import RunScores as RunScores
+    from adjudge.metrics.score import score
+    from adjudge.models.multilabel import MultilabelFit as MultilabelFit
+    from adjudge.models.multilabel import multilabel
+    from adjudge.models.ranking.rank import Ranking as Ranking
+    from adjudge.models.ranking.rank import rank
+    from adjudge.models.scores import ScoreFit as ScoreFit
+    from adjudge.models.scores import scores
+    from adjudge.reports.report import Report as Report
+    from adjudge.reports.report import report
 
 
 HOMES = {  # the module of each name, which is imported when the name is first used
@@ -99,7 +133,6 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.learn.weights": ("Weights", "weights"),
     "adjudge.inference.params": ("Params", "Prior"),
     "adjudge.inference.chains": ("Draws", "Run"),
-    "adjudge.inference.export": ("to_arviz",),
     "adjudge.inference.fit": ("fit",),
     "adjudge.inference.select": ("Choice", "HeldOut", "choose", "held_out"),
     "adjudge.inference.predict": ("predict",),
@@ -114,6 +147,7 @@ HOMES = {  # the module of each name, which is imported when the name is first u
     "adjudge.metrics.agreement": ("Agreement", "agreement"),
     "adjudge.metrics.compare": ("Comparison", "compare"),
     "adjudge.metrics.checks": ("ModelCheck", "check"),
+    "adjudge.metrics.draws": ("to_arviz",),
     "adjudge.metrics.labels": ("Scores",),
     "adjudge.metrics.score": ("RunScores", "score"),
     "adjudge.evaluation.certify": ("Certificate", "audit", "certify"),
@@ -123,58 +157,21 @@ HOMES = {  # the module of each name, which is imported when the name is first u
 MODULES = {"rerank": "adjudge.learn.rerank"}  # names that are modules: adjudge.rerank.train, .apply and .again
 
 __version__ = "0.1.0"
-__all__ = [
+__all__ = [  # what users write; the classes of results are names of the package too
     "MODELS",
     "AdjudgeError",
     "AdjudgeWarning",
-    "Agreement",
-    "Card",
-    "Cards",
-    "Certificate",
-    "Choice",
-    "Collusion",
-    "Comparison",
-    "Confusions",
-    "ControlChart",
-    "Draws",
-    "Drift",
-    "Evaluation",
     "Fit",
-    "GoldAccuracy",
-    "HeldOut",
-    "Index",
     "InputError",
-    "JudgeAgain",
-    "Judges",
     "Judgments",
     "LambdaMART",
     "MissingExtra",
-    "ModelCheck",
-    "Monitoring",
-    "MultilabelFit",
-    "NewWork",
     "Panel",
-    "PanelAnalysis",
-    "Params",
-    "Plan",
     "Prior",
-    "Questions",
     "RankSVM",
-    "Ranking",
-    "Rates",
-    "Report",
     "Run",
-    "RunFeatures",
-    "RunScores",
     "Scale",
-    "ScoreFit",
-    "Scores",
-    "SecondLooks",
-    "Streaks",
-    "Trained",
-    "Tutoring",
     "UsageError",
-    "Weights",
     "agreement",
     "ask",
     "audit",
@@ -234,5 +231,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
+    """Return the names that users write."""
     return [*__all__, "__version__"]

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 
 MOST_PROBLEMS = 50  # that a message lists; more of them usually have one cause
+ALIKE, LONG = 0.75, 4  # how like a name must be, and how long a part of it, to be the one that was meant
 
 
 class AdjudgeError(Exception):
@@ -95,3 +97,18 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     listed = list(names)
     rest = len(listed) - most
     return (", ".join(map(quote, listed[:most])) or "none") + (f" and {rest} more" if rest > 0 else "")
+
+
+def not_one_of(what: str, name: object, names: Iterable[object]) -> str:
+    """Return that a name is not one of the known names, with the closest one if there is any.
+
+    >>> not_one_of("model", "dawid_skene", ["majority", "dawid-skene"])
+    "model 'dawid_skene' is not one of 'majority', 'dawid-skene': did you mean 'dawid-skene'?"
+    """
+    listed = [str(each) for each in names]
+    plain = {"".join(filter(str.isalnum, each.lower())): each for each in listed}
+    word = "".join(filter(str.isalnum, str(name).lower()))
+    near = get_close_matches(word, plain, n=1, cutoff=ALIKE)
+    near = near or [each for each in plain if len(word) >= LONG and word in each]
+    hint = f": did you mean {quote(plain[near[0]])}?" if near else ""
+    return f"{what} {quote(name)} is not one of {quoted(listed, most=99)}{hint}"

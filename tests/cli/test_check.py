@@ -64,6 +64,16 @@ def test_draws_are_written_for_arviz(run, labels, tmp_path):
         assert dict(tree["posterior"].sizes)["draw"] == 50
         assert tree["posterior"]["confusion"].dims == ("chain", "draw", "judge", "truth", "label")
         assert tree["posterior"]["population"].values.tolist() == ["no", "yes", "topics"]
+        assert dict(tree["log_likelihood"].sizes) == {"chain": 2, "draw": 50, "item": 12}
+        assert tree["observed_data"].sizes["judgment"] == 36
+    answer = run("draws", "fit", "--out", "draws.csv")
+    assert (answer.code, answer.out, answer.err) == (0, "wrote 2 x 50 draws to draws.csv\n", "")
+    assert (tmp_path / "draws.csv").read_text().startswith('parameter,chain,draw,value\n"phi[no, no]",0,0,')
+    answer = run("draws", "fit", "--out", "draws.txt")
+    assert (answer.code, answer.err) == (
+        2,
+        "adjudge: draws.txt: the name must end in one of '.nc', '.csv', '.parquet'\n",
+    )
 
 
 def test_a_missing_extra_is_named(run, labels, monkeypatch):

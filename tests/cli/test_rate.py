@@ -74,7 +74,10 @@ def test_many_rows_are_cut(answers):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--table", "share"), "table 'share' is not one of 'shares', 'estimates', 'pairs', 'plan'"),
+        (
+            ("--table", "share"),
+            "table 'share' is not one of 'shares', 'estimates', 'pairs', 'plan': did you mean 'shares'?",
+        ),
         (("--width", "7"), "width 7.0 is not a number between 0 and 1"),
         (("--out", "gold.csv"), "--out gold.csv is a file: name a folder"),
     ],

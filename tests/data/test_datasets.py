@@ -55,5 +55,7 @@ def test_every_file_is_listed() -> None:
 
 def test_unknown_dataset_is_refused_with_the_names() -> None:
     """Asking for a dataset that is not there lists those that are."""
-    with pytest.raises(UsageError, match=r"^dataset 'anaesthesia' is not one of 'anesthesia'$"):
+    with pytest.raises(
+        UsageError, match=r"^dataset 'anaesthesia' is not one of 'anesthesia': did you mean 'anesthesia'\?$"
+    ):
         dataset("anaesthesia")

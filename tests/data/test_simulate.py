@@ -141,7 +141,7 @@ def test_sizes_may_be_numbers_of_numpy_and_whole_floats() -> None:
 @pytest.mark.parametrize(
     ("design", "sizes", "message"),
     [
-        ("skene", {}, f"design 'skene' is not one of {NAMES}"),
+        ("skene", {}, f"design 'skene' is not one of {NAMES}: did you mean 'dawid-skene'?"),
         ("liu-wang", {"judges": 4}, "design 'liu-wang' has no size 'judges'; its sizes are 'items', 'gold'"),
         ("liu-wang", {"items": 0}, "items must be a whole number of at least 1, not 0"),
         ("liu-wang", {"items": 2.5}, "items must be a whole number of at least 1, not 2.5"),

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from adjudge.data.datasets import dataset
 from adjudge.data.source import Source, from_frame, from_lines
 from adjudge.errors import InputError
 
@@ -122,6 +123,13 @@ def test_what_is_no_table(thing: object) -> None:
     """Other things are refused with what to give instead."""
     name = type(thing).__name__
     assert refusal(from_frame, thing) == f"{name} is not a table: give a path, or a pandas, polars or pyarrow frame"
+
+
+def test_a_record_is_no_table() -> None:
+    """The message says which of its attributes is one."""
+    assert refusal(from_frame, dataset("anesthesia")) == (
+        "Judgments is not a table: give a path, or a pandas, polars or pyarrow frame; its table is .table"
+    )
 
 
 @pytest.mark.parametrize(

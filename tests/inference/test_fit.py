@@ -40,6 +40,28 @@ def test_an_unknown_start_is_refused():
         adjudge.fit(TABLE, "dawid-skene", start="here")
 
 
+NO_MODEL = "the second argument is the model, a name such as 'dawid-skene', got {}; gold is given as gold="
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("dawid-skene", TABLE),
+            "the arguments are swapped: the judgments come first, then the model 'dawid-skene'",
+        ),
+        ((TABLE, {"a": "1"}), NO_MODEL.format("dict")),
+        ((TABLE, TABLE), NO_MODEL.format("DataFrame")),
+        ((TABLE, 3), NO_MODEL.format("int")),
+    ],
+)
+def test_arguments_in_another_order_are_refused(arguments, message):
+    """The message says what the second argument is, and where gold belongs."""
+    with pytest.raises(adjudge.UsageError) as error:
+        adjudge.fit(*arguments)
+    assert str(error.value) == message
+
+
 def test_the_cap_is_said():
     """A fit that did not converge says why it stopped."""
     table = TABLE.with_columns(label=pl.Series(["0", "1", "1"] * 10))

@@ -50,6 +50,12 @@ def test_an_unknown_model_lists_the_known():
     assert "'dawid-skene'" in str(error.value)
 
 
+def test_a_model_is_a_name():
+    """Anything else is refused in a sentence."""
+    with pytest.raises(UsageError, match=r"^a model is a name such as 'dawid-skene', got dict$"):
+        model_named({})
+
+
 PACKAGE = '''"""One coin per judge, and a prevalence per topic."""
 
 from adjudge.inference.components import ONE_COIN, PER_TOPIC, SOFT

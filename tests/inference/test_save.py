@@ -177,6 +177,35 @@ def test_a_fit_is_a_record_or_a_folder(tmp_path):
     assert read_fit(tmp_path / "fit").items.equals(FIT.items)
 
 
+NO_FIT = "expected a fit or the folder of a saved one, got {}: adjudge.fit(judgments) makes a fit"
+SWAPPED = "the arguments are swapped: the fit comes first, then the {}"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: adjudge.judges(CROWD), NO_FIT.format("Judgments")),
+        (lambda: adjudge.ask(None), NO_FIT.format("NoneType")),
+        (lambda: adjudge.predict(judgment_table(CROWD), CROWD), NO_FIT.format("DataFrame")),
+        (lambda: adjudge.evaluate(CROWD, {"a": {"t": {"d": 1.0}}}), NO_FIT.format("Judgments")),
+        (lambda: adjudge.report(CROWD, FIT), SWAPPED.format("Judgments")),
+        (lambda: adjudge.predict(CROWD, FIT), SWAPPED.format("Judgments")),
+        (lambda: adjudge.update("new.csv", FIT), SWAPPED.format("str")),
+        (lambda: adjudge.evaluate({"a": {"t": {"d": 1.0}}}, FIT), SWAPPED.format("dict")),
+        (lambda: adjudge.save("fit", FIT), "the arguments are swapped: write save(fit, folder)"),
+        (lambda: adjudge.save(CROWD, "fit"), "expected a fit, got Judgments: adjudge.fit(judgments) makes a fit"),
+        (lambda: adjudge.save(FIT, None), "expected the path of a folder, got NoneType"),
+        (lambda: adjudge.load(None), "expected the folder of a saved fit, got NoneType"),
+        (lambda: adjudge.load(FIT), "expected the folder of a saved fit, got Fit"),
+    ],
+)
+def test_other_arguments_are_refused(call, message):
+    """Arguments of another type or in another order get a sentence, not an error from inside."""
+    with pytest.raises(UsageError) as error:
+        call()
+    assert str(error.value) == message
+
+
 def test_judgments_are_given_or_kept(tmp_path):
     """A frame, judgments, the table in the folder, or what the fit itself keeps."""
     adjudge.save(FIT, tmp_path / "fit", CROWD)

@@ -218,6 +218,8 @@ def test_where_all_refuse_that_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     ("options", "message"),
     [
         ({"models": ["magic"]}, "model 'magic' is not one of 'consensus'"),
+        ({"models": "magic"}, "model 'magic' is not one of 'consensus'"),
+        ({"models": 3}, "models is a list of names such as 'dawid-skene', got int"),
         ({"models": []}, "there is no model to compare: name some of 'consensus'"),
         ({"folds": 1}, "folds 1 is not a whole number of at least 2"),
         ({"models": ["majority"], "gold": GOLD, "draws": 0}, "0 draws at level 0.95: give 1 draw or more"),

@@ -63,20 +63,25 @@ def check(
 
 
 def draws(
-    fit: o.FitFolder, out: Annotated[str, o.out_option("FILE", "NetCDF file to write.")] = "posterior.nc"
+    fit: o.FitFolder,
+    out: Annotated[str, o.out_option("FILE", "File to write: .nc (NetCDF), .csv or .parquet.")] = "posterior.nc",
 ) -> None:
-    """Write the posterior draws of a sampled fit as NetCDF, for ArviZ and other tools.
+    """Write the posterior draws of a sampled fit as NetCDF, for ArviZ and other tools, or as a table.
+
+    The NetCDF file also has the log-likelihood of every item and the judgments, if the fit keeps its judgments. The
+    table has one row per parameter, chain and draw.
 
     \b
     $ adjudge datasets anesthesia --out labels.csv
     $ adjudge fit labels.csv --model hybrid-confusion --out fit/
     $ adjudge draws fit/ --out posterior.nc
+    $ adjudge draws fit/ --out draws.csv
     """
-    from adjudge.inference.export import write_netcdf
     from adjudge.inference.result import draws_of
     from adjudge.inference.save import load
+    from adjudge.metrics.draws import write_draws
 
+    write_draws(fit, out)
     saved = load(fit)
-    write_netcdf(saved, out)
     C, D = draws_of(saved).prevalence.shape[:2]
     print(f"wrote {C} x {D:,} draws to {out}")

@@ -144,13 +144,13 @@ def evaluate(
     """
     from adjudge.cli.output import LATEX_FORMATS, check_folder, check_output
     from adjudge.data.write import FORMATS
-    from adjudge.errors import UsageError, quoted
+    from adjudge.errors import UsageError, not_one_of
     from adjudge.evaluation.evaluate import evaluate as run
 
     files = [*(runs or ()), *(more or ())]
     check_output(format, files, LATEX_FORMATS if audit is None else FORMATS)
     if table not in TABLES:
-        raise UsageError(f"table {table!r} is not one of {quoted(TABLES)}")
+        raise UsageError(not_one_of("table", table, TABLES))
     check_folder(out)
     _check_picture(picture, files)
     if settings.baseline is not None and os.path.isfile(settings.baseline) and settings.baseline not in files:

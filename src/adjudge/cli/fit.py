@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adjudge.cli import options as o
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 
 if TYPE_CHECKING:
     from adjudge.cli.output import FitProgress
@@ -154,7 +154,7 @@ class LargeData:
         """Raise an error if there is no such engine, or if an address is for another engine."""
         name = self.engine or "threads"
         if name not in ENGINES:
-            raise UsageError(f"engine '{name}' is not one of {quoted(ENGINES)}")
+            raise UsageError(not_one_of("engine", name, ENGINES))
         if self.scheduler is not None and name != "dask":
             raise UsageError(f"--scheduler needs --engine dask, but the engine is {name}")
         if self.master is not None and name != "spark":

@@ -72,11 +72,11 @@ def judges(
     """
     from adjudge.cli.output import check_output, kept_judgments, print_table
     from adjudge.diagnostics.judges import judges as describe
-    from adjudge.errors import UsageError, quoted
+    from adjudge.errors import UsageError, not_one_of
     from adjudge.inference.save import load
 
     if sort not in SORTS:
-        raise UsageError(f"sort {sort!r} is not one of {quoted(SORTS)}")
+        raise UsageError(not_one_of("sort", sort, SORTS))
     check_output(format, (judgments, truth))
     saved = load(fit)
     table = kept_judgments(fit, saved, judgments, replace(reading, judge=judge_column))

@@ -88,11 +88,11 @@ def monitor(
     from adjudge.cli.output import check_output, kept_judgments, print_table
     from adjudge.diagnostics.monitor import monitor as run
     from adjudge.diagnostics.times import UnreadableTimeError
-    from adjudge.errors import UsageError, quoted
+    from adjudge.errors import UsageError, not_one_of, quoted
     from adjudge.inference.save import load
 
     if show is not None and show not in SECTIONS:
-        raise UsageError(f"--show {show!r} is not one of {quoted(SECTIONS)}")
+        raise UsageError(not_one_of("--show", show, SECTIONS))
     check_output(format, (judgments, new, gold), FORMATS)
     if format is not None and show is None:
         raise UsageError(f"--format needs one section: name it with --show, one of {quoted(SECTIONS)}")

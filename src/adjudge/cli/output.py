@@ -20,7 +20,7 @@ from rich.text import Text
 
 from adjudge.data.judgments import judgment_table
 from adjudge.data.write import FORMATS, frame, table_text, write_file, write_whole
-from adjudge.errors import InputError, UsageError, quoted
+from adjudge.errors import InputError, UsageError, not_one_of, quoted
 from adjudge.inference.export import FILES
 from adjudge.inference.save import FILES as SAVED
 from adjudge.inference.save import LABELS, SOME, load, saved_files
@@ -61,7 +61,7 @@ def check_output(
 ) -> None:
     """Check that the format can be printed, and that at most one input is standard input."""
     if format is not None and format not in formats:
-        raise UsageError(f"format {format!r} is not one of {quoted(formats)}")
+        raise UsageError(not_one_of("format", format, formats))
     if format == "parquet" and sys.stdout.isatty():
         raise UsageError("--format parquet cannot be shown in a terminal: redirect it to a file or a pipe")
     if list(inputs).count("-") > 1:

@@ -82,10 +82,10 @@ def panel(
     from adjudge.cli.output import StepProgress, check_file, check_output, print_table
     from adjudge.data.gold import read_gold
     from adjudge.diagnostics.panel import panel as analyse
-    from adjudge.errors import UsageError, quoted
+    from adjudge.errors import UsageError, not_one_of, quoted
 
     if show is not None and show not in PARTS:
-        raise UsageError(f"--show {show!r} is not one of {quoted(PARTS)}")
+        raise UsageError(not_one_of("--show", show, PARTS))
     check_output(format, (judgments, judges, gold))
     if format is not None and show is None:
         raise UsageError(f"--format needs one part: name it with --show, one of {quoted(PARTS)}")

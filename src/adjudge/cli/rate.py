@@ -81,12 +81,12 @@ def rate(
     $ adjudge rate answers/labels.csv --label pass --items answers/items.csv --width 0.1
     """
     from adjudge.cli.output import check_folder, check_output
-    from adjudge.errors import UsageError, quoted
+    from adjudge.errors import UsageError, not_one_of
     from adjudge.evaluation.rate import rate as run
 
     check_output(format, (judged, gold, items))
     if table not in TABLES:
-        raise UsageError(f"table {table!r} is not one of {quoted(TABLES)}")
+        raise UsageError(not_one_of("table", table, TABLES))
     check_folder(out)
     labels = o.label_list(label)
     _deliver(run(judged, labels, gold, items=items, population=population, width=width), out, format, table, rows)

@@ -166,14 +166,14 @@ def score(
 def _score_runs(runs: list[str], grades: str, options: RunOptions, both: BothOptions) -> None:
     """Score runs, and print the scores for people or for programs."""
     from adjudge.cli.output import LATEX_FORMATS, check_output, print_bytes, print_table, warn
-    from adjudge.errors import UsageError, quoted
+    from adjudge.errors import UsageError, not_one_of
     from adjudge.metrics.leaderboard import Place
     from adjudge.metrics.score import RunPair, score_runs
     from adjudge.reports.latex import latex_table
 
     check_output(both.format, (*runs, grades), LATEX_FORMATS)
     if options.table not in TABLES:
-        raise UsageError(f"table {options.table!r} is not one of {quoted(TABLES)}")
+        raise UsageError(not_one_of("table", options.table, TABLES))
     if options.baseline is not None and os.path.isfile(options.baseline) and options.baseline not in runs:
         runs = [*runs, options.baseline]
     result = score_runs(

@@ -19,7 +19,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.compat.value_errors import ArgumentValueError, DataValueError
 from adjudge.compat.wide import is_missing, wide_judgments
 from adjudge.data.judgments import Judgments
-from adjudge.errors import MissingExtra, quote, quoted
+from adjudge.errors import MissingExtra, not_one_of, quote, quoted
 from adjudge.inference.fit import fit as fit_model
 from adjudge.inference.model import MODELS, model_named
 from adjudge.inference.options import options_of
@@ -80,7 +80,7 @@ class Consensus(BaseEstimator):  # type: ignore[misc]
             Gold: the true label of every item, NaN or None where it is unknown.
         """
         if self.model != "auto" and self.model not in MODELS:
-            raise ArgumentValueError(f"model {quote(self.model)} is not one of {quoted(('auto', *MODELS), most=99)}")
+            raise ArgumentValueError(not_one_of("model", self.model, ("auto", *MODELS)))
         X = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan")
         _refuse_infinite(X)
         gold = None

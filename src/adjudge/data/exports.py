@@ -22,7 +22,7 @@ from adjudge.data.columns import ALSO, NEEDED, has_column, is_usual
 from adjudge.data.formats import READERS, open_source
 from adjudge.data.label_values import MISSING
 from adjudge.data.source import Source, values_series
-from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
+from adjudge.errors import AdjudgeWarning, UsageError, not_one_of, quote, quoted
 
 SEVERAL = "|"  # between the labels of a judgment that has several
 FALSE = (False, None, 0, "", "0", "false", "False", "FALSE", "off")
@@ -106,7 +106,7 @@ def judgment_source(
     """
     shape = next((export for export in EXPORTS if export.name == format), None)
     if format is not None and shape is None and format not in READERS:
-        raise UsageError(f"format {format!r} is not one of {quoted([*READERS, *(e.name for e in EXPORTS)], most=99)}")
+        raise UsageError(not_one_of("format", format, [*READERS, *(e.name for e in EXPORTS)]))
     source = open_source(data, None if shape is not None else format)
     return to_judgments(source, named, shape)
 

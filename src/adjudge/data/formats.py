@@ -27,7 +27,7 @@ from adjudge.data.columns import match_columns
 from adjudge.data.files import PARQUET, Content, FilePath, display_name, read_bytes, read_content
 from adjudge.data.scale import INVISIBLE
 from adjudge.data.source import Source, from_frame, from_lines, from_object
-from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, Problems, UsageError, quote, quoted
+from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, Problems, UsageError, not_one_of, quote, quoted
 
 csv.field_size_limit(2**31 - 1)  # a value may be a document; the limit of Python is 131,072 characters
 
@@ -98,7 +98,7 @@ def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
     content = files.binary_content(data) if is_binary else read_content(data)
     kind = format or format_of(content)
     if kind not in READERS:
-        raise UsageError(f"format {kind!r} is not one of {quoted(READERS, most=99)}")
+        raise UsageError(not_one_of("format", kind, READERS))
     source = READERS[kind](content)
     encoding = None if content.encoding == files.BINARY else content.encoding
     return replace(source, format=kind, encoding=encoding, compression=content.compression)

@@ -19,7 +19,7 @@ from adjudge.data.panel import Panel, extend_panel
 from adjudge.data.scale import Scale
 from adjudge.data.show import html_view
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of, quoted
 from adjudge.kernels.block import NO_FAMILIES, Block
 from adjudge.kernels.coding import grouped, starts
 
@@ -172,7 +172,7 @@ class Judgments:
         ``merge`` removes only repeats with the same label; ``drop`` keeps only the first judgment of a judge.
         """
         if how not in REPEATS:
-            raise UsageError(f"repeats {how!r} is not one of {quoted(REPEATS)}")
+            raise UsageError(not_one_of("repeats", how, REPEATS))
         if how == "keep":
             return self, 0
         pair = self.item().astype(np.int64) * len(self.judges) + self.judge

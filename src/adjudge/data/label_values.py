@@ -27,7 +27,7 @@ MISSING = (
 OFTEN_LABELS = ("None", "NA", "N/A", "n/a")  # of MISSING, those that may be a label, such as None, Mild, Severe
 MAYBE_MISSING = ("none", "na", "n.a.", "nil", "missing", "blank", "empty", "undefined", "-", "--", "?", ".")
 ABSTENTIONS = (
-    *("unsure", "not sure", "i am not sure", "i'm not sure", "uncertain", "undecided", "skip", "skipped", "pass"),
+    *("unsure", "not sure", "i am not sure", "i'm not sure", "uncertain", "undecided", "skip", "skipped"),
     *("cannot tell", "can't tell", "cant tell", "cannot say", "can't say", "hard to say", "cannot decide", "abstain"),
     *(
         "don't know",

@@ -36,7 +36,7 @@ from adjudge.data.formats import READERS, named_format, open_source
 from adjudge.data.source import Source, from_frame
 from adjudge.data.trec import QRELS, document_of, field_lines, read_fields
 from adjudge.data.write import frame
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import InputError, UsageError, not_one_of, quote, quoted
 
 RUN = ("topic", "Q0", "document", "rank", "score", "tag")
 COLUMNS: Mapping[str, tuple[str, ...]] = {"topic": (*TOPIC, "q_id"), "document": DOCUMENT, "score": ("score",)}
@@ -103,7 +103,7 @@ class System:
         [('q1', 'd2', 0.7, 0), ('q1', 'd1', 0.2, 1)]
         """
         if style not in STYLES:
-            raise UsageError(f"style {style!r} is not one of {quoted(STYLES)}")
+            raise UsageError(not_one_of("style", style, STYLES))
         rank = pl.int_range(pl.len(), dtype=pl.Int64).over("topic")
         columns = self.table.with_columns(rank=rank).get_columns()
         return frame(dict(zip(STYLES[style], columns, strict=False)), kind or self.kind or "polars")

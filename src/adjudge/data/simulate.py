@@ -15,7 +15,7 @@ import numpy as np
 from adjudge.data import designs
 from adjudge.data.scale import Label
 from adjudge.data.simulation import Simulation
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of, quoted
 
 BUSY = 200  # judgments per judge, from which the default number of judges follows
 KNOWN = 10  # items per gold item, from which the default number of gold items follows
@@ -212,8 +212,8 @@ def simulate(design: str, seed: int = 0, **sizes: float | None) -> Simulation:
     >>> simulate("liu-wang", seed=1, items=50).judgments
     Judgments(50 items, 3 judges, 3 labels, 150 judgments)
     """
-    if design not in DESIGNS:
-        raise UsageError(f"design '{design}' is not one of {quoted(DESIGNS, most=99)}")
+    if not isinstance(design, str) or design not in DESIGNS:
+        raise UsageError(not_one_of("design", design, DESIGNS))
     chosen = _sizes(DESIGNS[design], {name: size for name, size in sizes.items() if size is not None})
     rng = np.random.default_rng(int(_checked("seed", seed, Size("seed", least=0))))
     gold = int(chosen.pop("gold"))

@@ -81,7 +81,7 @@ def from_frame(frame: Any, name: str = "table") -> Source:
         native = {str(column): column for column in table.columns}
     except TypeError as error:
         problem = f"{type(frame).__name__} is not a table: give a path, or a pandas, polars or pyarrow frame"
-        raise InputError(problem) from error
+        raise InputError(problem + _own_table(frame)) from error
     except nw.exceptions.DuplicateError as error:
         raise InputError("two columns have the same name: rename one", name) from error
 
@@ -96,6 +96,12 @@ def from_frame(frame: Any, name: str = "table") -> Source:
         kind=str(table.implementation),
         order=order,
     )
+
+
+def _own_table(record: Any) -> str:
+    """Return where the table of a record of adjudge is: of a fit its labels, of other records their table."""
+    names = [name for name in ("table", "labels") if hasattr(type(record), name)]
+    return f"; its table is .{names[0]}" if names and type(record).__module__.startswith("adjudge.") else ""
 
 
 def from_object(data: Any, name: str = "table") -> Source:

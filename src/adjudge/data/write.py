@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from adjudge.errors import InputError, UsageError, quoted
+from adjudge.errors import InputError, UsageError, not_one_of
 
 Columns = Mapping[str, Any]
 
@@ -49,7 +49,7 @@ def table_text(table: pl.DataFrame, format: str) -> bytes:  # noqa: A002
     b'item,label\na,1\n'
     """
     if format not in FORMATS:
-        raise UsageError(f"format {format!r} is not one of {quoted(FORMATS)}")
+        raise UsageError(not_one_of("format", format, FORMATS))
     return FORMATS[format](table)
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from adjudge.arrays import Codes, Floats
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit
 
@@ -88,7 +88,7 @@ def ask(fit: Fit | str | PathLike[str], items: int = 20, *, how: str | None = No
     if items < 1:
         raise UsageError(f"items {items} is not a whole number of at least 1")
     if how is not None and how not in HOW:
-        raise UsageError(f"how {how!r} is not one of {quoted(HOW)}")
+        raise UsageError(not_one_of("how", how, HOW))
     has_gold = np.zeros(len(fit.items), bool) if fit.gold is None else fit.gold >= 0
     known = int(has_gold.sum())
     chosen_how = how or HOW[known >= ENOUGH]

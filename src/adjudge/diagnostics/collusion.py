@@ -27,7 +27,7 @@ from adjudge.diagnostics.evidence import difficulty_draws, gather_evidence
 from adjudge.diagnostics.leave_out import LeaveOut, item_logs, leave_out
 from adjudge.diagnostics.pair_test import Meetings, PairTest, find_meetings, pair_tests
 from adjudge.diagnostics.times import Times, usable_times
-from adjudge.errors import UsageError, quote, quoted
+from adjudge.errors import UsageError, not_one_of, quote
 from adjudge.inference.chains import Run
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fitted
@@ -149,7 +149,7 @@ def collusion(
         raise UsageError(f"least {least!r} is not a whole number of at least 1")
     check_rate(level)
     if control not in CONTROLS:
-        raise UsageError(f"control {control!r} is not one of {quoted(CONTROLS)}")
+        raise UsageError(not_one_of("control", control, CONTROLS))
     fit, judgments = read_fitted(fit, judgments)
     times, left = usable_times(judgments, order), leave_out(fit, judgments)
     pairs = find_meetings(left.block, least)

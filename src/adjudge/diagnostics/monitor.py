@@ -17,7 +17,7 @@ from adjudge.diagnostics.gold_accuracy import GoldAccuracy, gold_accuracy
 from adjudge.diagnostics.new_work import NewWork, new_work
 from adjudge.diagnostics.streaks import Streaks, streaks
 from adjudge.diagnostics.times import NO_TIMES, time_problem
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 from adjudge.inference.fitted import as_fitted
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fitted
@@ -97,7 +97,7 @@ def monitor(
     """
     unknown = [name for name in parts if name not in PARTS]
     if unknown:
-        raise UsageError(f"part {unknown[0]!r} is not one of {quoted(PARTS)}")
+        raise UsageError(not_one_of("part", unknown[0], PARTS))
     record, table = read_fitted(fit, judgments)
     as_fitted(record, table)  # refuses judgments that the fit was not made from
     truths = _fit_gold(record) if gold is None else gold

@@ -129,7 +129,7 @@ def new_work(fit: Fit | str | PathLike[str], judgments: Any, *, level: float = L
 
     """
     check_rate(level)
-    earlier = read_fit(fit)
+    earlier = read_fit(fit, judgments)
     scale = earlier.scale
     if not isinstance(judgments, Judgments):
         judgments = read(judgments, labels=scale)

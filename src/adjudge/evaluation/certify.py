@@ -366,7 +366,7 @@ def _prepare(
     check_unjudged(unjudged)
     named = parse_measures(measures)
     check_expectation(named)
-    systems, fitted = read_runs(runs), read_fit(fit)
+    fitted, systems = read_fit(fit, runs), read_runs(runs)
     worth = grades_for(fitted, level)
     topics = []
     for pool, item in pools(fitted, systems, complete):

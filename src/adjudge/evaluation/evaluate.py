@@ -296,8 +296,8 @@ def evaluate(
     for name, number, least in (("draws", draws, 1), ("budget", budget, 0)):
         if number < least:
             raise UsageError(f"{name} {number} is not {least} or more")
+    folder, fit = fit, read_fit(fit, runs)
     named, systems = parse_measures(measures), read_runs(runs)
-    folder, fit = fit, read_fit(fit)
     worth, judgments = grades_for(fit, level), saved_judgments(folder, fit)
     names = [system.name for system in systems]
     base = None if baseline is None else find_run(names, baseline, "baseline")

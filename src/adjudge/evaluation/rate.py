@@ -25,7 +25,7 @@ from adjudge.data.judgments import places
 from adjudge.data.show import NotebookView
 from adjudge.data.source import Source
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, quote, quoted
+from adjudge.errors import UsageError, not_one_of, quote, quoted
 from adjudge.evaluation.shares import (
     ALONE,
     ESTIMATORS,
@@ -264,7 +264,7 @@ def _counted_labels(fit: Fit, label: Any) -> list[int]:
     codes = {name: k for k, name in enumerate(fit.scale.names)}
     for each in wanted:
         if str(each) not in codes:
-            raise UsageError(f"label {quote(each)} is not one of {quoted(codes)}")
+            raise UsageError(not_one_of("label", each, codes))
     counted = sorted({codes[str(each)] for each in wanted})
     if not counted or len(counted) == len(codes):
         raise UsageError(f"{'all' if counted else 'no'} labels count: name some of {quoted(codes)}")

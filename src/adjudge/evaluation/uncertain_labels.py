@@ -19,7 +19,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.data.runs import System
 from adjudge.data.trec import document_of
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import InputError, UsageError, not_one_of, quote
 from adjudge.evaluation.label_chances import POINTS, label_chances, label_prevalence, uses_runs
 from adjudge.inference.result import Fit
 from adjudge.metrics.ranking import LEVEL, Pool, check_level, pool_documents
@@ -95,7 +95,7 @@ def draw_labels(
 def check_unjudged(unjudged: str) -> None:
     """Refuse an unknown treatment of documents that nobody judged."""
     if unjudged not in UNJUDGED:
-        raise UsageError(f"unjudged {unjudged!r} is not one of {quoted(UNJUDGED)}")
+        raise UsageError(not_one_of("unjudged", unjudged, UNJUDGED))
 
 
 def pools(fit: Fit, systems: Sequence[System], complete: bool) -> Iterator[tuple[Pool, Codes]]:

@@ -1,11 +1,9 @@
-"""Fits for other tools: draws as ArviZ's DataTree or NetCDF, and the consensus as TREC files."""
+"""The consensus as TREC files."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -14,68 +12,9 @@ from adjudge.data.judgments import Names
 from adjudge.data.runs import read_run, run_text
 from adjudge.data.trec import document_of, qrels_text, task2_run_text
 from adjudge.data.write import frame
-from adjudge.errors import AdjudgeWarning, InputError, MissingExtra, UsageError, quoted
-from adjudge.inference.result import Fit, draws_of
-from adjudge.kernels.sweep import unpack
+from adjudge.errors import AdjudgeWarning, UsageError, quoted
+from adjudge.inference.result import Fit
 from adjudge.kernels.truth import value_log_odds
-
-EXTRA = "'adjudge[bayes]'"
-
-
-def to_arviz(fit: Fit) -> Any:
-    """Return the draws of a fit as an ArviZ DataTree, with judges, topics and labels by name.
-
-    Parameters
-    ----------
-    fit
-        A fit that was sampled.
-
-    Returns
-    -------
-    DataTree
-        The group ``posterior`` with prevalence, confusion and, of the hierarchical model, phi and kappa; with
-        difficulty, the spread of the difficulty of items and, if judges have families, how often these share it; with
-        both and more than two labels, ``kappa_wrong`` of the shares of wrong labels.
-    """
-    try:
-        from arviz_base import from_dict
-    except ImportError as error:
-        raise MissingExtra(EXTRA, "ArviZ's format") from error
-    draws, labels = draws_of(fit), list(fit.scale.names)
-    variables = {"prevalence": draws.prevalence, "confusion": draws.confusion}
-    dims = {"prevalence": ["topic", "truth"], "confusion": ["judge", "truth", "label"]}
-    coords = {"judge": fit.judge_names.cast(str).to_list(), "topic": fit.prevalence_names(), "truth": labels}
-    coords["label"] = labels
-    if draws.kappa.size:
-        variables |= {"phi": draws.phi, "kappa": draws.kappa}
-        dims |= {"phi": ["population", "label"], "kappa": ["population"]}
-        coords["population"] = [*labels, "topics"]
-    if draws.spread.size:
-        variables |= dict(zip(("spread", "shared"), np.moveaxis(draws.spread, 2, 0), strict=False))
-    if draws.wrong.size:
-        variables["kappa_wrong"], dims["kappa_wrong"] = draws.wrong, ["truth"]
-    if draws.truth.size:
-        variables["truths"] = unpack(draws.truth, len(fit.items)).astype(np.int16)
-        dims["truths"], coords["item"] = ["item"], fit.items.cast(str).to_list()
-    about = {"model": fit.model, "truths": "probabilities of truths are in the fit's labels"}
-    contiguous = {name: np.ascontiguousarray(values) for name, values in variables.items()}
-    return from_dict({"posterior": contiguous}, dims=dims, coords=coords, attrs={"/": about})
-
-
-def write_netcdf(fit: Fit, path: str) -> None:
-    """Write the draws of a fit to a NetCDF file, completely or not at all."""
-    folder, part = os.path.dirname(path) or ".", f"{path}.part"
-    if not os.path.isdir(folder) or os.path.isdir(path):
-        raise InputError("is not a file in a folder that is there", path)
-    tree = to_arviz(fit)
-    try:
-        tree.to_netcdf(part, engine="h5netcdf")
-        os.replace(part, path)
-    except ImportError as error:
-        raise MissingExtra(EXTRA, "NetCDF") from error
-    finally:
-        if os.path.exists(part):
-            os.remove(part)
 
 
 def qrels(fit: Fit) -> str:

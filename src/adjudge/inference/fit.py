@@ -17,7 +17,7 @@ from adjudge.inference.calibrate import calibrated, default_calibration
 from adjudge.inference.chains import Run
 from adjudge.inference.em import Progress
 from adjudge.inference.infer import infer
-from adjudge.inference.model import configure, model_named, refuse_no_topics, refuse_other_scales
+from adjudge.inference.model import MODELS, configure, model_named, refuse_no_topics, refuse_other_scales
 from adjudge.inference.options import Options
 from adjudge.inference.params import Prior
 from adjudge.inference.result import Fit
@@ -105,6 +105,7 @@ def fit(
     >>> fit(dataset("anesthesia"), "dawid-skene").labels["label"].head(3).to_list()
     ['1', '4', '2']
     """
+    _refuse_order(judgments, model)
     judgments = read(judgments, judges=judges) if judges is not None else judgments
     earlier, start_name = (start, None) if isinstance(start, Fit) else (None, start)
     name = model or DEFAULT
@@ -126,6 +127,18 @@ def fit(
     visible = None if by == "gold" and definition.by_kind else known_truths  # the consensus learns from gold later
     result = infer(definition, judgments, visible, options, workers=workers, progress=progress, earlier=earlier)
     return calibrate_finished(result, judgments, known_truths, calibrate)
+
+
+def _refuse_order(judgments: Any, model: Any) -> None:
+    """Refuse arguments in another order: a model before the judgments, or gold in place of the model."""
+    if model is None or isinstance(model, str):
+        return
+    if isinstance(judgments, str) and judgments in MODELS:
+        raise UsageError(f"the arguments are swapped: the judgments come first, then the model {quote(judgments)}")
+    raise UsageError(
+        f"the second argument is the model, a name such as 'dawid-skene', got {type(model).__name__}; "
+        "gold is given as gold="
+    )
 
 
 def calibrate_finished(result: Fit, judgments: Judgments, gold: Codes | None, calibrate: str | None) -> Fit:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.judgments import Judgments, Names, places
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of, quoted
 from adjudge.inference.chains import Draws, Run
 from adjudge.inference.components import most_likely
 from adjudge.inference.em import EmResult, EmState, Keep, Progress, Rules, maximise, repeat, settle
@@ -229,7 +229,7 @@ def initial_params(model: Model, total: Total, default: Params, start: str | Non
     """Return the params at which EM starts: those of the first assignment, or the ``default`` of accurate judges."""
     name = start or next(iter(model.starts))
     if name not in model.starts:
-        raise UsageError(f"start {name!r} is not one of {quoted(model.starts)}")
+        raise UsageError(not_one_of("start", name, model.starts))
     if name == ACCURATE:
         return default
     return model.estimate(total(model.starts[name] or model.assign, default), default)

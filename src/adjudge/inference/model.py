@@ -33,7 +33,7 @@ import numpy as np
 from adjudge.arrays import Codes, Floats
 from adjudge.data.judgments import Judgments
 from adjudge.data.scale import Scale
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of, quoted
 from adjudge.inference.chains import Step, Truths
 from adjudge.inference.components import (
     ANY,
@@ -221,8 +221,10 @@ MODELS: Mapping[str, Model] = Registry()
 
 def model_named(name: str) -> Model:
     """Return a model by its name."""
+    if not isinstance(name, str):
+        raise UsageError(f"a model is a name such as 'dawid-skene', got {type(name).__name__}")
     if name not in MODELS:
-        raise UsageError(f"model '{name}' is not one of {quoted(MODELS, most=99)}")
+        raise UsageError(not_one_of("model", name, MODELS))
     return MODELS[name]
 
 

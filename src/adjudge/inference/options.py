@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 from adjudge.inference.calibration import CALIBRATIONS
 from adjudge.inference.chains import Run, refuse_no_whole_number
 from adjudge.inference.params import Prior
@@ -39,9 +39,9 @@ class Options:
     def __post_init__(self) -> None:
         for name, choices in (("ties", TIES), ("calibrate", (*CALIBRATIONS, None)), ("prevalence", PREVALENCES)):
             if getattr(self, name) not in choices:
-                raise UsageError(f"{name} {getattr(self, name)!r} is not one of {quoted(filter(None, choices))}")
+                raise UsageError(not_one_of(name, getattr(self, name), filter(None, choices)))
         if self.inference not in (None, *INFERENCES):
-            raise UsageError(f"inference {self.inference!r} is not one of {quoted(INFERENCES)}")
+            raise UsageError(not_one_of("inference", self.inference, INFERENCES))
         for name, kind in (("run", Run), ("prior", Prior)):
             if not isinstance(getattr(self, name), kind | None):
                 raise UsageError(f"{name} {getattr(self, name)!r} is not an adjudge.{kind.__name__}")

@@ -54,7 +54,7 @@ def predict(fit: Fit | str | PathLike[str], judgments: Any) -> Fit:
     >>> adjudge.predict(adjudge.fit(judgments), judgments.take(range(20)))
     Fit(consensus: 45 items, 5 judges; predicted from a fit of 45 items, log evidence ...)
     """
-    fit = read_fit(fit)
+    fit = read_fit(fit, judgments)
     scale = fit.scale
     if not isinstance(judgments, Judgments):
         judgments = read(judgments, labels=scale)

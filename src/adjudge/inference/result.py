@@ -9,7 +9,7 @@ chance may as well be chance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
@@ -131,26 +131,37 @@ def _information(pi: Floats, theta: Floats) -> Floats:
     return np.maximum(bits, 0)
 
 
-def populations(draws: Draws, labels: Sequence[str]) -> dict[str, list[object]]:
-    """Return columns about phi and kappa, of the judges under each truth and of the topics."""
-    of = [*labels, "topics"]
-    P = draws.kappa.shape[2]
-    phi = [(f"phi[{of[p]}, {label}]", draws.phi[:, :, p, k]) for p in range(P) for k, label in enumerate(labels)]
-    kappa = [(f"kappa[{of[p]}]", draws.kappa[:, :, p]) for p in range(P)]
-    return _columns([*phi, *kappa])
-
-
 def everything(
     draws: Draws, labels: Sequence[str], judges: Sequence[str], topics: Sequence[str]
 ) -> dict[str, list[object]]:
     """Return columns about all that was drawn: populations, prevalence in topics, and judges' matrices."""
-    parts = [populations(draws, labels)] if draws.kappa.size else []
-    effects = zip(("spread of difficulty", "share of families"), np.moveaxis(draws.spread, 2, 0), strict=False)
-    parts += [_columns(list(effects))] if draws.spread.size else []
-    alike = zip((f"kappa of wrong labels[{label}]" for label in labels), np.moveaxis(draws.wrong, 2, 0), strict=False)
-    parts += [_columns(list(alike))] if draws.wrong.size else []
-    parts += [_columns(list(named)) for named in (_prevalence(draws, labels, topics), _cells(draws, labels, judges))]
+    parts = [_columns(list(named)) for named in named_draws(draws, labels, judges, topics)]
     return {name: [value for part in parts for value in part[name]] for name in ("parameter", *MEASURES)}
+
+
+def named_draws(
+    draws: Draws, labels: Sequence[str], judges: Sequence[str], topics: Sequence[str]
+) -> Iterator[Iterable[tuple[str, Floats]]]:
+    """Yield the draws of every parameter (C, D) with its name, in groups: populations, difficulty, topics, judges."""
+    if draws.kappa.size:
+        yield _populations(draws, labels)
+    if draws.spread.size:
+        yield zip(("spread of difficulty", "share of families"), np.moveaxis(draws.spread, 2, 0), strict=False)
+    if draws.wrong.size:
+        names = (f"kappa of wrong labels[{label}]" for label in labels)
+        yield zip(names, np.moveaxis(draws.wrong, 2, 0), strict=False)
+    yield _prevalence(draws, labels, topics)
+    yield _cells(draws, labels, judges)
+
+
+def _populations(draws: Draws, labels: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+    """Yield phi and kappa of the judges under each truth and of the topics."""
+    of = [*labels, "topics"][: draws.kappa.shape[2]]
+    for p, population in enumerate(of):
+        for k, label in enumerate(labels):
+            yield f"phi[{population}, {label}]", draws.phi[:, :, p, k]
+    for p, population in enumerate(of):
+        yield f"kappa[{population}]", draws.kappa[:, :, p]
 
 
 def _prevalence(draws: Draws, labels: Sequence[str], topics: Sequence[str]) -> Iterator[tuple[str, Floats]]:

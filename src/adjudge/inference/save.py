@@ -119,6 +119,12 @@ def save(fit: Fit, folder: str | Path, judgments: Any = None) -> None:
     ...     adjudge.load(folder)
     Fit(majority: 45 items, 5 judges; counted once)
     """
+    if isinstance(folder, Fit):
+        raise UsageError("the arguments are swapped: write save(fit, folder)")
+    if not isinstance(fit, Fit):
+        raise UsageError(f"expected a fit, got {type(fit).__name__}: adjudge.fit(judgments) makes a fit")
+    if not isinstance(folder, str | PathLike):
+        raise UsageError(f"expected the path of a folder, got {type(folder).__name__}")
     if judgments is not None and not isinstance(judgments, Judgments):
         judgments = read(judgments, labels=fit.scale)
     write_whole(saved_files(fit, judgments), folder)
@@ -171,7 +177,7 @@ def _description(fit: Fit) -> dict[str, Any]:
     }
 
 
-def load(folder: str | Path) -> Fit:
+def load(folder: str | PathLike[str]) -> Fit:
     """Read a saved fit.
 
     Parameters
@@ -184,6 +190,8 @@ def load(folder: str | Path) -> Fit:
     Fit
         The fit; ``save`` has an example.
     """
+    if not isinstance(folder, str | PathLike):
+        raise UsageError(f"expected the folder of a saved fit, got {type(folder).__name__}")
     path = Path(folder)
     files = _read_files(path)
     try:
@@ -327,9 +335,19 @@ def _stacked(items: dict[str, Any], prefix: str) -> Floats:
     return frozen(np.column_stack([items[name].to_numpy() for name in names]) if names else np.empty((0, 0)))
 
 
-def read_fit(fit: Fit | str | PathLike[str]) -> Fit:
-    """Return a fit: the record itself, or the one that a folder holds."""
-    return fit if isinstance(fit, Fit) else load(Path(fit))
+def read_fit(fit: Fit | str | PathLike[str], other: Any = None) -> Fit:
+    """Return a fit: the record itself, or the one that a folder holds.
+
+    ``other`` is the argument that follows the fit, if there is one: a fit there means that the two are swapped.
+    """
+    if isinstance(fit, Fit):
+        return fit
+    if isinstance(other, Fit):
+        raise UsageError(f"the arguments are swapped: the fit comes first, then the {type(fit).__name__}")
+    if isinstance(fit, str | PathLike):
+        return load(fit)
+    kind = type(fit).__name__
+    raise UsageError(f"expected a fit or the folder of a saved one, got {kind}: adjudge.fit(judgments) makes a fit")
 
 
 def read_fitted(fit: Fit | str | PathLike[str], judgments: Any = None) -> tuple[Fit, Judgments]:
@@ -338,7 +356,7 @@ def read_fitted(fit: Fit | str | PathLike[str], judgments: Any = None) -> tuple[
     ``judgments`` are a frame, a path or ``Judgments``. By default they are those in the folder of the fit, or those
     that the fit itself keeps.
     """
-    record = read_fit(fit)
+    record = read_fit(fit, judgments)
     if isinstance(judgments, Judgments):
         return record, judgments
     if judgments is not None:

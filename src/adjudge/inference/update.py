@@ -102,7 +102,7 @@ def update(
     >>> adjudge.update(fit, rest, first)
     Fit(dawid-skene: 45 items, 5 judges; converged, log evidence -189.41)
     """
-    fit = read_fit(fit)
+    fit = read_fit(fit, new)
     options = options_of(fit.options)
     _refuse_sampled(fit, options)
     more = match_names(NameIndex(fit.items, fit.judge_names, fit.topics, fit.topic, fit.panel), _read(fit, new))

@@ -30,7 +30,7 @@ from adjudge.data.files import display_name
 from adjudge.data.runs import System, read_grades, read_run
 from adjudge.data.show import NotebookView
 from adjudge.data.write import FORMATS, table_text, write_file
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import InputError, UsageError, not_one_of, quote
 from adjudge.learn import questions, similarity, text
 from adjudge.learn.passages import read_passages, read_queries
 from adjudge.learn.search import read_arrays
@@ -103,7 +103,7 @@ class RunFeatures(NotebookView):
     def content(self, format: str) -> bytes:  # noqa: A002
         """Return the bytes of a file: svm, csv, jsonl or parquet."""
         if format not in (SVM, *FORMATS):
-            raise UsageError(f"format {format!r} is not one of {quoted((SVM, *FORMATS))}")
+            raise UsageError(not_one_of("format", format, (SVM, *FORMATS)))
         return self._lines().encode() if format == SVM else table_text(self.table, format)
 
     def _lines(self) -> str:

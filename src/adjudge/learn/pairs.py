@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.errors import UsageError, quote, quoted
+from adjudge.errors import UsageError, not_one_of
 from adjudge.kernels.compiled import compiled
 
 MEAN, PRODUCT, LEAST, UPPER = range(4)  # the weight of a pair, from the weights of its two rows
@@ -166,7 +166,7 @@ def make_pairs(
 ) -> Pairs:
     """Sort rows by group and target; without groups all rows form one group. Rows without a pair are refused."""
     if not isinstance(pair_weight, str) or pair_weight not in PAIR_WEIGHTS:
-        raise NothingToLearn(f"pair_weight {quote(pair_weight)} is not one of {quoted(PAIR_WEIGHTS)}")
+        raise NothingToLearn(not_one_of("pair_weight", pair_weight, PAIR_WEIGHTS))
     goal = targets(target)
     code, count = group_codes(groups, goal.size)
     weights = row_weights(weight, goal.size)

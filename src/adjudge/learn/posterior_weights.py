@@ -18,7 +18,7 @@ import numpy as np
 from adjudge.arrays import Floats, frozen
 from adjudge.data.scale import Label
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of, quoted
 from adjudge.inference.result import Fit
 from adjudge.learn.weights import Weights, scale_to_mean_one
 
@@ -85,7 +85,7 @@ def posterior_weights(fit: Fit, kind: str = "margin", *, mean_one: bool = True) 
     ['item', 'label', 'weight', 'probability']
     """
     if kind not in KINDS:
-        raise UsageError(f"kind {kind!r} is not one of {quoted(KINDS)}")
+        raise UsageError(not_one_of("kind", kind, KINDS))
     raw = KINDS[kind].function(fit)
     weight = scale_to_mean_one(raw) if mean_one else raw
     every = np.arange(len(fit.items))

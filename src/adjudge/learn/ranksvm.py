@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Floats
-from adjudge.errors import AdjudgeWarning, quote, quoted
+from adjudge.errors import AdjudgeWarning, not_one_of, quote
 from adjudge.learn.pairs import (
     NothingToLearn,
     Pairs,
@@ -210,7 +210,7 @@ class RankSVM(Ranker):
     def check_parameters(self) -> None:
         """Refuse invalid parameters; called by ``fit``, because a search sets them one by one."""
         if self.solver not in SOLVERS:
-            raise NothingToLearn(f"solver {quote(self.solver)} is not one of {quoted(SOLVERS)}")
+            raise NothingToLearn(not_one_of("solver", self.solver, SOLVERS))
         if not is_number(self.tolerance) or not 0 <= self.tolerance < 1:
             raise NothingToLearn(f"tolerance {quote(self.tolerance)} is not a number from 0 to below 1")
         check_flags(soft=self.soft, standardise=self.standardise)

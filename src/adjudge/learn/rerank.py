@@ -21,7 +21,7 @@ from adjudge.data.runs import System, read_run, run_text
 from adjudge.data.show import html_view
 from adjudge.data.simulate import simulate
 from adjudge.data.write import table_text, write_file
-from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, UsageError, quote, quoted
+from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, UsageError, not_one_of, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.inference.save import read_fit, read_fitted
 from adjudge.learn.average import AverageRanker
@@ -309,7 +309,7 @@ def _lessons_of_fit(table: Features, fit: Fit, learn: str | None, joint: bool) -
 def check_ranker(ranker: Any) -> None:
     """Refuse an unknown name, and a ranker with invalid parameters."""
     if isinstance(ranker, str) and ranker not in RANKERS:
-        raise UsageError(f"ranker {quote(ranker)} is not one of {quoted(RANKERS)}")
+        raise UsageError(not_one_of("ranker", ranker, RANKERS))
     if isinstance(ranker, LambdaMART) or (isinstance(ranker, RankSVM) and ranker.c is not None):
         ranker.check_parameters()
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.errors import UsageError, quote, quoted
+from adjudge.errors import UsageError, not_one_of
 from adjudge.learn.pairs import group_codes
 from adjudge.learn.scikit import make_scorer
 
@@ -100,7 +100,7 @@ def scorer(measure: str = "MAP") -> Any:
     It needs metadata routing for the groups: ``sklearn.set_config(enable_metadata_routing=True)``.
     """
     if measure not in MEASURES:
-        raise UsageError(f"measure {quote(measure)} is not one of {quoted(MEASURES)}")
+        raise UsageError(not_one_of("measure", measure, MEASURES))
 
     def mean(y_true: Any, y_pred: Any, groups: Any = None) -> float:
         """Return the mean over groups."""

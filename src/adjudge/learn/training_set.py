@@ -27,7 +27,7 @@ from adjudge.data.runs import System, read_grades, read_run
 from adjudge.data.scale import number_of
 from adjudge.data.source import Source
 from adjudge.data.trec import document_of
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import InputError, UsageError, not_one_of, quote, quoted
 from adjudge.inference.result import Fit
 from adjudge.learn.posterior_weights import posterior_weights
 from adjudge.learn.weights import Weights
@@ -222,7 +222,7 @@ class TrainingSet(NamedTuple):
 def from_fit(table: Features, fit: Fit, how: str = "pairs") -> TrainingSet:
     """Return the training set of the documents in a fit."""
     if how not in HOW:
-        raise UsageError(f"how {quote(how)} is not one of {quoted(HOW)}")
+        raise UsageError(not_one_of("how", how, HOW))
     rows, item = rows_in_fit(table, fit)
     relevance = degree(fit)  # also refuses labels without an order
     if how == "pairs":

@@ -24,7 +24,7 @@ from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.data.judgments import Judgments, places
 from adjudge.data.scale import Label, Scale
 from adjudge.data.write import frame
-from adjudge.errors import AdjudgeWarning, InputError, UsageError, quote, quoted
+from adjudge.errors import AdjudgeWarning, InputError, UsageError, not_one_of, quote, quoted
 from adjudge.inference.infer import lots
 from adjudge.learn.trust import with_trust
 
@@ -218,7 +218,7 @@ def weights(
 def scheme_named(name: str) -> Scheme:
     """Return a scheme by its name, refusing an unknown one."""
     if name not in SCHEMES:
-        raise UsageError(f"scheme {name!r} is not one of {quoted(SCHEMES)}")
+        raise UsageError(not_one_of("scheme", name, SCHEMES))
     return SCHEMES[name]
 
 
@@ -405,7 +405,7 @@ def _factor_columns(factors: Factors) -> dict[str, Floats]:
 def _check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a value that is not one of the choices."""
     if value not in choices:
-        raise UsageError(f"{option} {value!r} is not one of {quoted(choices)}")
+        raise UsageError(not_one_of(option, value, choices))
 
 
 def _warn(message: str) -> None:

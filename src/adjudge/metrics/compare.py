@@ -128,7 +128,7 @@ class _Job(NamedTuple):
 
 def compare(
     judgments: Any,
-    models: Sequence[str] | None = None,
+    models: str | Sequence[str] | None = None,
     gold: Any = None,
     *,
     seed: int = 0,
@@ -145,7 +145,7 @@ def compare(
     ----------
     judgments : frame, path or Judgments
         The judgments.
-    models : sequence of str, optional
+    models : str or sequence of str, optional
         The names of models. Default: all that accept these judgments.
     gold : frame, path or mapping, optional
         Truths for scoring; no model uses them.
@@ -197,9 +197,12 @@ def _silent(step: str) -> None:
     """Ignore progress."""
 
 
-def _chosen(models: Sequence[str] | None) -> list[str]:
+def _chosen(models: str | Sequence[str] | None) -> list[str]:
     """Return the models to compare, each once."""
-    names = list(MODELS) if models is None else list(dict.fromkeys(models))
+    if not isinstance(models, Iterable | None):
+        raise UsageError(f"models is a list of names such as 'dawid-skene', got {type(models).__name__}")
+    named = [models] if isinstance(models, str) else models
+    names = list(MODELS) if named is None else list(dict.fromkeys(named))
     if not names:
         raise UsageError(f"there is no model to compare: name some of {quoted(MODELS, most=99)}")
     return [model_named(name).name for name in names]

@@ -18,7 +18,7 @@ from adjudge.data.scale import Label, Scale, Values
 from adjudge.data.show import NotebookView
 from adjudge.data.trec import document_of
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, quote, quoted
+from adjudge.errors import UsageError, not_one_of, quote, quoted
 from adjudge.kernels.truth import value_log_odds
 from adjudge.metrics import probabilities
 from adjudge.metrics.match_gold import PREFIX, Answers, match_gold, put_on_scale
@@ -336,7 +336,7 @@ def _positive(scale: Scale, chosen: Label | None) -> int | None:
         return len(scale) - 1 if len(scale) <= 2 else None
     index = scale.places([chosen])[0]
     if index is None:
-        raise UsageError(f"positive {quote(chosen)} is not one of {quoted(scale.names)}")
+        raise UsageError(not_one_of("positive", chosen, scale.names))
     if len(scale) > 2:
         raise UsageError(
             f"positive needs exactly two labels, but there are {len(scale)} ({quoted(scale.names)}); "

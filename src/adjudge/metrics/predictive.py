@@ -355,6 +355,14 @@ def _log_sum(prior_of: Floats, first: int, last: int, row: Codes, weight: Floats
     return float(most + np.log(total))
 
 
+def item_log_likelihoods(draws: Draws, block: Block, *, gold_informs: bool = True) -> Floats:
+    """Return log p(labels of the item | draw) of every chain, draw and item (C, D, I), as ``loo`` uses it."""
+    logs = np.empty((*draws.prevalence.shape[:2], block.topic.size))
+    for run, some in _runs(draws, block, gold_informs):
+        logs[:, :, run] = some.T.reshape(*logs.shape[:2], -1)
+    return logs
+
+
 def _runs(draws: Draws, block: Block, gold_informs: bool) -> Iterator[tuple[slice, Floats]]:
     """Yield runs of items with their log-likelihoods under every draw (I', S)."""
     prevalence, confusion = (field.reshape(-1, *field.shape[2:]) for field in (draws.prevalence, draws.confusion))

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import bdtr, ndtr
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 
 Outcomes: TypeAlias = Codes | Flags | Floats
 
@@ -67,7 +67,7 @@ def calibration(truth: Outcomes, probability: Floats, bins: int = BINS, how: str
     if bins < 1:
         raise UsageError(f"bins {bins} is not 1 or more")
     if how not in BINNINGS:
-        raise UsageError(f"how {how!r} is not one of {quoted(BINNINGS)}")
+        raise UsageError(not_one_of("how", how, BINNINGS))
     wrong = probability[~((probability >= 0) & (probability <= 1))]
     if wrong.size:
         raise UsageError(f"probability {wrong.flat[0]:g} is not a number from 0 to 1")

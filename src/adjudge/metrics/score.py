@@ -29,7 +29,7 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.runs import System, are_run_columns, frame_kind, is_one_run, is_run, read_grades, read_runs, run_name
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import InputError, UsageError, not_one_of, quote, quoted
 from adjudge.metrics.labels import Scores, scores
 from adjudge.metrics.leaderboard import Place, best_chances, better_pairs, compare_draws, place_rows, places
 from adjudge.metrics.ranking import (
@@ -235,7 +235,7 @@ def score_runs(
     if draws < 1:
         raise UsageError(f"draws {draws} is not 1 or more")
     if ties not in TIES:
-        raise UsageError(f"ties {ties!r} is not one of {quoted(TIES)}")
+        raise UsageError(not_one_of("ties", ties, TIES))
     systems, graded = read_runs(runs), read_grades(grades)
     base = None if baseline is None else find_run([system.name for system in systems], baseline, "baseline")
     _refuse_strangers(systems, graded)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 from adjudge.metrics.leaderboard import Place, place_rows
 from adjudge.reports.drawing import COLOURS, FILES, INK, data_chart, load_altair
 from adjudge.reports.page import drawn_figure, element, table_block, whole_page
@@ -77,7 +77,7 @@ def leaderboard_file(
 ) -> bytes:
     """Return the picture of a leaderboard (``svg``, ``png``), or a page with the picture and its table (``html``)."""
     if ending not in FORMATS:
-        raise UsageError(f"format {ending!r} is not one of {quoted(FORMATS)}")
+        raise UsageError(not_one_of("format", ending, FORMATS))
     chart = leaderboard_chart(places, title, baseline)
     if ending == "html":
         figure = drawn_figure(chart, "leaderboard", "Runs in order", CAPTION)

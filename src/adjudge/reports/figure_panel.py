@@ -9,7 +9,7 @@ import numpy as np
 from adjudge.data.write import frame
 from adjudge.diagnostics.effective_judges import GOLD, FamilyCorrelations
 from adjudge.diagnostics.panel import PARTS, PanelAnalysis
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 from adjudge.reports.drawing import COLOURS, FILES, data_chart, load_altair
 from adjudge.reports.page import drawn_figure, element, join, table_block, whole_page
 
@@ -66,7 +66,7 @@ def family_chart(families: FamilyCorrelations) -> Any:
 def panel_file(analysis: PanelAnalysis, ending: str, title: str = "Panel") -> bytes:
     """Return the page of a panel (``html``), or the heat map of its families (``svg``, ``png``)."""
     if ending not in FORMATS:
-        raise UsageError(f"format {ending!r} is not one of {quoted(FORMATS)}")
+        raise UsageError(not_one_of("format", ending, FORMATS))
     if ending == "html":
         return _page(analysis, title).encode()
     if analysis.families is None:

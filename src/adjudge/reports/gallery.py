@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adjudge.errors import UsageError, quote, quoted
+from adjudge.errors import UsageError, not_one_of, quote
 from adjudge.reports import figure_fit, figure_judges, figure_paper
 from adjudge.reports.drawing import FILES, load_altair
 
@@ -199,7 +199,7 @@ def find_figure(name: str) -> Figure:
     for figure in FIGURES:
         if figure.name == name:
             return figure
-    raise UsageError(f"figure {quote(name)} is not one of {quoted(figure.name for figure in FIGURES)}")
+    raise UsageError(not_one_of("figure", name, (figure.name for figure in FIGURES)))
 
 
 def chart(name: str, case: Case) -> Any:

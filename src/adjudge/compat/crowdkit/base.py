@@ -16,7 +16,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.compat.value_errors import ArgumentValueError, DataValueError
 from adjudge.data.judgments import Judgments, from_codes
 from adjudge.data.scale import Scale
-from adjudge.errors import quote, quoted
+from adjudge.errors import not_one_of, quote
 from adjudge.inference.components import most_likely
 from adjudge.inference.result import Fit
 
@@ -130,7 +130,7 @@ def known_skills(
 def check_on_missing_skill(on_missing_skill: str) -> None:
     """Refuse an unknown value of ``on_missing_skill``."""
     if on_missing_skill not in ON_MISSING_SKILL:
-        raise ArgumentValueError(f"on_missing_skill {on_missing_skill!r} is not one of {quoted(ON_MISSING_SKILL)}")
+        raise ArgumentValueError(not_one_of("on_missing_skill", on_missing_skill, ON_MISSING_SKILL))
 
 
 class BaseClassificationAggregator:

@@ -26,7 +26,7 @@ from adjudge.compat.crowdkit.base import (
 from adjudge.compat.crowdkit.votes import MajorityVote
 from adjudge.compat.value_errors import ArgumentValueError, DataValueError
 from adjudge.data.judgments import Judgments
-from adjudge.errors import quote, quoted
+from adjudge.errors import not_one_of, quote, quoted
 from adjudge.inference.components import EQUAL, SOFT, by_vote_shares
 from adjudge.inference.infer import infer, parallel_blocks
 from adjudge.inference.model import Model, model_named
@@ -230,7 +230,7 @@ class MACE(_Aggregator):
     ) -> None:
         super().__init__(n_iter)
         if method not in METHODS:
-            raise ArgumentValueError(f"method {method!r} is not one of {quoted(METHODS)}")
+            raise ArgumentValueError(not_one_of("method", method, METHODS))
         self.n_restarts, self.method, self.alpha, self.beta = n_restarts, method, alpha, beta
         self.smoothing, self.default_noise = smoothing, default_noise
         self.random_state, self.verbose = random_state, verbose

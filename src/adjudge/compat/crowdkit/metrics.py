@@ -15,7 +15,7 @@ from adjudge.arrays import Floats
 from adjudge.compat.crowdkit.base import COLUMNS, Answers, BaseClassificationAggregator, codes, encode
 from adjudge.compat.crowdkit.votes import MajorityVote
 from adjudge.compat.value_errors import ArgumentValueError
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import InputError, UsageError, not_one_of, quote
 
 BY = ("task", "worker")
 SMALL = 1e-6  # what crowd-kit adds to a sum before it divides by it
@@ -101,7 +101,7 @@ def uncertainty(
     {'a': 0.0, 'b': 0.693}
     """
     if compute_by not in BY:
-        raise GroupError(f"compute_by {quote(compute_by)} is not one of {quoted(BY)}")
+        raise GroupError(not_one_of("compute_by", compute_by, BY))
     table = encode(answers)
     skill = np.ones(len(table.workers))
     if workers_skills is not None or aggregator is not None:
@@ -209,7 +209,7 @@ def get_accuracy(data: pd.DataFrame, true_labels: pd.Series, by: str | None = No
     elif by in BY:
         group = table[by]
     else:
-        raise ArgumentValueError(f"by {quote(by)} is not one of {quoted((*BY, 'true_label'))}")
+        raise ArgumentValueError(not_one_of("by", by, (*BY, "true_label")))
     code, names = codes(group)
     return pd.Series(np.bincount(code, weight * right) / np.bincount(code, weight), names.rename(by))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adjudge.data.judgments import Judgments
 from adjudge.data.read import read
-from adjudge.errors import UsageError, quoted
+from adjudge.errors import UsageError, not_one_of
 
 FOLDER = Path(__file__).parent
 
@@ -45,7 +45,7 @@ def dataset(name: str) -> Judgments:
     >>> dataset("anesthesia")
     Judgments(45 items, 5 judges, 4 labels, 315 judgments)
     """
-    if name not in DATASETS:
-        raise UsageError(f"dataset '{name}' is not one of {quoted(DATASETS, most=99)}")
+    if not isinstance(name, str) or name not in DATASETS:
+        raise UsageError(not_one_of("dataset", name, DATASETS))
     entry = DATASETS[name]
     return read(FOLDER / entry.file, ordinal=entry.ordinal)

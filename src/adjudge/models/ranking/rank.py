@@ -18,7 +18,7 @@ from adjudge.data.rankings import Rankings, holds_pairs, read_labelled_rankings,
 from adjudge.data.scale import Label, Scale
 from adjudge.data.source import Source
 from adjudge.data.write import frame
-from adjudge.errors import AdjudgeWarning, UsageError, quote, quoted
+from adjudge.errors import AdjudgeWarning, UsageError, not_one_of, quote
 from adjudge.kernels.compiled import compiled
 from adjudge.models.ranking.borda import borda
 from adjudge.models.ranking.bradley_terry import bradley_terry
@@ -322,7 +322,7 @@ def linked_groups(rankings: Rankings) -> Codes:
 def _check_options(method: str, options: RankOptions, reliability: bool | None) -> None:
     """Refuse an unknown method, and options that it does not have."""
     if method not in METHODS:
-        raise UsageError(f"method {method!r} is not one of {quoted(METHODS)}")
+        raise UsageError(not_one_of("method", method, METHODS))
     for name in ("spread", "judge_spread"):
         if not SPREADS[0] <= getattr(options, name) <= SPREADS[1]:
             raise UsageError(f"{name} {getattr(options, name)!r} is not a number from {SPREADS[0]} to {SPREADS[1]}")
