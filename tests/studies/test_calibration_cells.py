@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from adjudge.errors import InputError, UsageError
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.inference import calibrate
 from adjudge.inference.fit import fit
 from adjudge.metrics.probabilities import brier, calibration, log_loss
@@ -114,7 +114,8 @@ def test_sets_that_cannot_be_measured(tmp_path):
     rows = "".join(f"i{n % 7},j{n % 3},{n}\n" for n in range(21))
     (tmp_path / "n" / "labels.csv").write_text("item,judge,label\n" + rows)
     (tmp_path / "n" / "gold.csv").write_text("item,label\ni1,1\n")
-    with pytest.raises(UsageError, match="set 'n' has 21 labels, which are numbers: the study is of 20 labels at most"):
+    refusal = "set 'n' has 21 labels, which are numbers: the study is of 20 labels at most"
+    with pytest.raises(UsageError, match=refusal), pytest.warns(AdjudgeWarning, match="which look like scores"):
         read_set(tmp_path, "n")
     (tmp_path / "n" / "labels.csv").write_text("item,judge,label\ni1,a,0\ni1,b,1\n")
     (tmp_path / "n" / "gold.csv").write_text("item,label\n")
