@@ -51,12 +51,16 @@ def random_case(rng):
 
 
 def compare(measures, tolerance):
-    """Compare every topic of ten runs, with measures given as objects."""
+    """Compare every topic of ten runs, with measures given as objects.
+
+    Each measure is computed on its own there: together, nDCG with and without gains are mixed up for some hash seeds.
+    """
     for seed in range(10):
         grades, run = random_case(np.random.default_rng(seed))
         ours = score_runs({"a": run}, grades, measures, draws=1)
         named = {parse_measure(measure).name: measure for measure in measures}
-        theirs = {(row.query_id, str(row.measure)): row.value for row in ir_measures.iter_calc(measures, grades, run)}
+        rows = [row for measure in measures for row in ir_measures.iter_calc([measure], grades, run)]
+        theirs = {(row.query_id, str(row.measure)): row.value for row in rows}
         assert len(ours.by_topic()) == 3 * len(measures) == len(theirs)
         for row in ours.by_topic():
             assert row.value == pytest.approx(theirs[row.topic, str(named[row.measure])], abs=tolerance), row
