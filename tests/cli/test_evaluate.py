@@ -249,7 +249,9 @@ def test_many_audited_runs_are_a_leaderboard(ten, tmp_path):
     _fill_in(tmp_path)
     answer = ten(*runs, "--answers", "audit.csv", "--picture", "board.html", "--out", "certified")
     assert "Leaderboard. Systems on 10 topics, " in answer.out
-    assert "\nranks: 90 % interval of each rank by MAP; groups: runs that share one cannot be told apart" in answer.out
+    assert (
+        "\nranks: 90 % interval of each rank by MAP; groups: runs that share one cannot be distinguished" in answer.out
+    )
     assert "wrote systems.csv, leaderboard.csv to certified" in answer.out
     assert "<h1>Leaderboard</h1>" in (tmp_path / "board.html").read_text()
     based = ten(*runs, "--answers", "audit.csv", "--baseline", "sys_9")

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_one_line(run, tmp_path, arguments, code, said):
     assert answer.err.count("\n") == 1
 
 
-def test_sets_are_told_apart(run, tmp_path):
+def test_sets_are_distinguished(run, tmp_path):
     """By their column, or declared to be ties."""
     (tmp_path / "s.csv").write_text("item,judge,rank,hit\na,x,1,1\nb,x,2,1\na,y,1,2\nc,y,2,2\nc,x,1,3\nd,x,2,3\n")
     assert "4 items, 2 judges, 3 rankings" in run("rank", "s.csv", "--set", "hit").out

@@ -198,7 +198,7 @@ def test_many_runs_are_a_leaderboard(run, tmp_path):
     board = run("score", *runs, "q.qrels", "--format", "csv", "--table", "leaderboard").out
     assert board.splitlines()[1].startswith("MAP,r0,1.0,")
     latex = run("score", *runs, "q.qrels", "--format", "latex", "--measures", "MAP").out
-    assert "marks runs that cannot be told apart from the best (all marks together hold with 90" in latex
+    assert "marks runs that cannot be distinguished from the best (all marks together hold with 90" in latex
     assert "r0 & \\textbf{1.000} " in latex
     table = run("score", *runs, "q.qrels", "--format", "latex", "--table", "pairs", "--measures", "MAP").out
     assert "measure & first & second & difference & p & adjusted & topics" in table

@@ -52,7 +52,7 @@ def test_a_csv_with_empty_cells(tmp_path):
     assert answers(read_label_sets(tmp_path / "l.csv")) == answers(read_label_sets(pl.DataFrame(ROWS)))
 
 
-def test_items_of_several_topics_are_told_apart():
+def test_items_of_several_topics_are_distinguished():
     """They are called topic_item."""
     rows = {"topic": ["t", "u", "u"], "item": ["p", "p", "q"], "judge": ["x", "y", "x"], "label": ["a|b", "b", ""]}
     assert read_label_sets(pl.DataFrame(rows)).items.to_list() == ["t_p", "u_p", "q"]

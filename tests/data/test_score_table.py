@@ -27,7 +27,7 @@ def test_columns_of_scores_have_usual_names(name):
 
 
 def test_an_item_in_two_topics_is_two_items():
-    """Items are told apart by topic."""
+    """Items are distinguished by topic."""
     table = read_scores(pl.DataFrame({**ROWS, "topic": ["joy", "fear", "joy"]}))
     assert len(table.items) == 3
 

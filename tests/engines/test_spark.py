@@ -331,7 +331,7 @@ def test_items_are_called_as_in_memory(engine, tmp_path, items):
     assert names.sort().equals(adjudge.read(table).items.sort())
 
 
-def test_items_of_several_topics_are_told_apart(engine, tmp_path):
+def test_items_of_several_topics_are_distinguished(engine, tmp_path):
     """As everywhere: an item a topic, with a word about it."""
     rows = [("x", 1, 0, "s"), ("x", 2, 1, "t"), ("y", 1, 1, "s"), ("y", 2, 1, "s")]
     columns = ["item", "judge", "label", "topic"]

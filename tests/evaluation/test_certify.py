@@ -257,7 +257,7 @@ def test_a_leaderboard_of_audited_runs_says_what_pairs_say(fit, three, truth):
     board = [place for place in result.leaderboard if place.measure == "MAP"]
     pairs = [pair for pair in result.pairs if pair.measure == "MAP"]
     apart = {(p.first, p.second) if p.difference > 0 else (p.second, p.first) for p in pairs if p.decided}
-    assert result.told_apart("MAP") == apart
+    assert result.distinguished("MAP") == apart
     assert {("ideal", "bm25"), ("ideal", "dense")} <= apart
     assert (board[0].run, board[0].ranks, board[0].groups, board[0].best) == ("ideal", "1", "1", None)
     assert [place.first_group > 1 for place in board] == [False, True, True]

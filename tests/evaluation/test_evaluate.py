@@ -388,7 +388,7 @@ def test_a_leaderboard_follows_from_the_draws():
         dict(zip(result.runs, best, strict=True)), abs=0.01
     )
     assert sum(place.best for place in board) == pytest.approx(1)
-    apart = result.told_apart("MAP")
+    apart = result.distinguished("MAP")
     assert ("r0", "r8") in apart
     for place in board:  # intervals of ranks are by fewer comparisons than groups
         assert place.rank_low >= 1 + sum(worse == place.run for _, worse in apart)

@@ -25,7 +25,7 @@ def board(value, compared, best=None):
 
 
 def test_certain_runs_have_their_ranks():
-    """Without errors, every difference is told apart, and every run is alone in its group."""
+    """Without errors, every difference is distinguished, and every run is alone in its group."""
     compared = compare_draws(CERTAIN, np.repeat(CERTAIN[:, None], 50, axis=1))
     result = board(CERTAIN, compared, best_chances(np.repeat(CERTAIN[:, None], 50, axis=1)))
     assert [(place.run, place.rank, place.ranks, place.groups, place.best) for place in result] == [
@@ -46,7 +46,7 @@ def test_runs_that_are_the_same_share_everything():
 
 
 def test_groups_are_as_long_as_possible():
-    """Of five runs in order of which neighbours, and those two apart, cannot be told apart: three groups of three."""
+    """Of five runs in order of which neighbours, and those two apart, cannot be distinguished: three groups of three."""
     better = np.subtract.outer(np.arange(5), np.arange(5)) <= -3
     result = board([5, 4, 3, 2, 1], Compared(better, 1 + better.sum(axis=0), 5 - better.sum(axis=1)))
     assert [place.groups for place in result] == ["1", "1 to 2", "1 to 3", "2 to 3", "3"]
@@ -73,7 +73,7 @@ def test_rank_intervals_hold_in_nine_of_ten_samples():
     assert wrong / 400 <= 0.1 + 3 * 0.015
 
 
-def test_a_single_pair_is_told_apart_by_its_interval():
+def test_a_single_pair_is_distinguished_by_its_interval():
     """With two runs, the limit is the 90 % quantile of a standardised normal error."""
     drawn = np.random.default_rng(2).normal(size=(2, 200_000))
     limit = stats.norm.ppf(0.95) * 2**0.5

@@ -264,7 +264,7 @@ def test_pairs_with_the_same_topics_share_the_draws_of_signs():
 
 
 def test_a_leaderboard_is_that_of_the_bootstrap_over_topics():
-    """A run that is better in every topic is best in every draw, and told apart."""
+    """A run that is better in every topic is best in every draw, and distinguished."""
     grades = {str(t): {f"d{n}": int(n < 3) for n in range(8)} for t in range(9)}
     runs = {
         "best": {t: {d: -float(d[1:]) for d in x} for t, x in grades.items()},
@@ -275,5 +275,5 @@ def test_a_leaderboard_is_that_of_the_bootstrap_over_topics():
         ("best", 1, "1"),
         ("worst", 0, "2"),
     ]
-    assert result.told_apart("MAP") == {("best", "worst")}
+    assert result.distinguished("MAP") == {("best", "worst")}
     assert result.leaderboard_table.shape == (2, 11)

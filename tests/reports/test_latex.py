@@ -65,7 +65,7 @@ def test_many_runs_are_compared_with_the_best():
         r"r2 & 0.700$^{*}$ \\",
         r"r3 & 0.600 \\",
     ]
-    assert r"$^{*}$ marks runs that cannot be told apart from the best (90 \%)." in text
+    assert r"$^{*}$ marks runs that cannot be distinguished from the best (90 \%)." in text
 
 
 def test_one_run_needs_no_marks():

@@ -79,7 +79,7 @@ def traffic(made):
     return [text for text, _ in calls], np.array([gold for _, gold in calls])
 
 
-def told_apart(texts, gold):
+def distinguished(texts, gold):
     """Return the larger AUC of two classifiers: one on every word, one on shapes and lengths.
 
     They are tried on topics they have not seen: who has seen a document as gold knows it again, which is why nobody
@@ -118,8 +118,8 @@ def test_gold_looks_like_any_other_set(file_crowd):
     """
     texts, gold = traffic(file_crowd(SETTINGS, topics=12, pool=20, gold=9, monitoring=0, jobs=0))
     assert (len(gold), gold.sum()) == (6 * JUDGES, JUDGES)
-    assert told_apart(texts, gold) < 0.62
+    assert distinguished(texts, gold) < 0.62
     word = [f"{text}\n{'gold' if is_gold else 'work'}" for text, is_gold in zip(texts, gold, strict=True)]
     length = [text.replace("{", "{" + " " * 40 * int(is_gold), 1) for text, is_gold in zip(texts, gold, strict=True)]
-    assert told_apart(word, gold) > 0.9
-    assert told_apart(length, gold) > 0.9
+    assert distinguished(word, gold) > 0.9
+    assert distinguished(length, gold) > 0.9

@@ -134,7 +134,7 @@ def evaluate(
 
     Runs are TREC files, tables with the columns of adjudge (topic, document, score), ir_measures (query_id, doc_id,
     score) or PyTerrier (qid, docno, score), or JSON files of ranx. More than 8 runs are shown as a leaderboard with the
-    probability to be best, 90 % intervals of ranks, and groups of runs that cannot be told apart.
+    probability to be best, 90 % intervals of ranks, and groups of runs that cannot be distinguished.
 
     \b
     $ adjudge evaluate --example search/
@@ -285,7 +285,7 @@ def _latex(result: Evaluation | Certificate, name: str) -> str:
 def _decided(result: Evaluation | Certificate, measure: str) -> set[tuple[str, str]]:
     """Return the pairs of runs of which the first is better, all together with 90 % probability."""
     if result.baseline is None:
-        return result.told_apart(measure)
+        return result.distinguished(measure)
     decided = [pair for pair in result.pairs if pair.measure == measure and pair.decided]
     return {(pair.first, pair.second) if pair.difference > 0 else (pair.second, pair.first) for pair in decided}
 

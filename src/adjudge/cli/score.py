@@ -217,7 +217,7 @@ def _latex(result: RunScores) -> str:
     cells = {(row.run, row.measure): Cell(row.value, row.low, row.high) for row in result.scores}
     named = (result.runs, result.measures, cells)
     if len(result.runs) > MANY and result.baseline is None and result.leaderboard:
-        apart = {measure: result.told_apart(measure) for measure in result.measures}
+        apart = {measure: result.distinguished(measure) for measure in result.measures}
         return latex_results(*named, apart, f"{_what(result)}.", TOGETHER)
     better: dict[str, set[tuple[str, str]]] = {measure: set() for measure in result.measures}
     for pair in result.pairs:

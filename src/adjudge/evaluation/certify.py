@@ -126,12 +126,12 @@ class Certificate(NotebookView):
             result += places(measure, self.runs, value, ends, self._compared(measure))
         return tuple(result)
 
-    def told_apart(self, measure: str) -> set[tuple[str, str]]:
+    def distinguished(self, measure: str) -> set[tuple[str, str]]:
         """Return the pairs of runs of which the first is better by a measure, all together with 90 % probability."""
         return better_pairs(self.runs, self._compared(measure))
 
     def _compared(self, measure: str) -> Compared:
-        """Return which runs are told apart by a measure."""
+        """Return which runs are distinguished by a measure."""
         value = np.array([score.value for score in self.scores if score.measure == measure])
         errors = self.errors[:, self.measures.index(measure)]
         return compare_tests(value, paired_p(value, errors, self.certain))

@@ -1,7 +1,7 @@
-"""Many runs in order: values, the chance to be best, intervals of ranks, and groups that cannot be told apart.
+"""Many runs in order: values, the chance to be best, intervals of ranks, and groups that cannot be distinguished.
 
 A draw holds the mean of every run over topics, with its errors: those of labels and of topics are shared by all runs.
-Two runs are told apart if their difference is larger than c standard errors of the difference, where c is the 90 %
+Two runs are distinguished if their difference is larger than c standard errors of the difference, where c is the 90 %
 quantile of the largest standardised error in a draw. For groups the largest is taken over all pairs of runs, so that
 what all groups say holds together with 90 % probability (Westfall & Young 1993). For the rank of a run it is taken
 over the pairs with this run: the rank is at least one plus the number of runs that are better beyond doubt, and at
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     rank: int  # by the value
     rank_low: int  # the ends of the 90 % interval of the rank
     rank_high: int
-    first_group: int  # runs that have a group in common cannot be told apart
+    first_group: int  # runs that have a group in common cannot be distinguished
     last_group: int
 
     @property
@@ -57,7 +57,7 @@ def _between(low: int, high: int) -> str:
 
 
 class Compared(NamedTuple):
-    """Which runs are told apart."""
+    """Which runs are distinguished."""
 
     better: Flags  # (R, R) whether each run is better than each other, all together with 90 % probability
     rank_low: Codes  # (R) the ends of the 90 % interval of each rank
@@ -83,7 +83,7 @@ def places(
     ends
         The intervals of the values (R).
     compared
-        Which runs are told apart.
+        Which runs are distinguished.
     best
         The chance of every run to be best (R), if it is known.
 
@@ -120,7 +120,7 @@ def best_chances(drawn: Floats) -> Floats:
 
 
 def compare_draws(value: Floats, drawn: Floats) -> Compared:
-    """Return which runs are told apart, from the value of every run (R) and draws of all values (R, S)."""
+    """Return which runs are distinguished, from the value of every run (R) and draws of all values (R, S)."""
     R, S = drawn.shape
     spread, largest, limit = np.zeros((R, R)), np.zeros(S), np.zeros(R)
     error = drawn - drawn.mean(axis=1, keepdims=True)
@@ -138,7 +138,7 @@ def compare_draws(value: Floats, drawn: Floats) -> Compared:
 
 
 def compare_tests(value: Floats, p: Floats) -> Compared:
-    """Return which runs are told apart, from the value of every run (R) and the p-values of all differences (R, R)."""
+    """Return which runs are distinguished, from the value of every run (R) and the p-values of all differences (R, R)."""
     R, level = value.size, 1 - TOGETHER
     apart = value[:, None] - value
     first, second = np.triu_indices(R, 1)

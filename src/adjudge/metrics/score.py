@@ -152,7 +152,7 @@ class RunScores(NotebookView):
             result += places(measure, self.runs, value, ends, compare_draws(value, drawn), best_chances(drawn))
         return tuple(result)
 
-    def told_apart(self, measure: str) -> set[tuple[str, str]]:
+    def distinguished(self, measure: str) -> set[tuple[str, str]]:
         """Return the pairs of runs of which the first is better, all together with 90 % probability over topics."""
         return better_pairs(self.runs, compare_draws(*self._values(measure)))
 

@@ -123,7 +123,7 @@ class ScoreFit(NotebookView):
         return [self._sentence(j) for j in range(len(self.scores.judges))]
 
     def _sentence(self, j: int) -> str:
-        """Return what a judge does, in words: only what their intervals bear out."""
+        """Return what a judge does, in words: only what their intervals support."""
         scale, low, high = (float(part[j]) for part in self.scale)
         noise = f"scatter by {_points(self.spread.mean[j])}"
         if high < 0:

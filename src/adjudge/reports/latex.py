@@ -85,7 +85,7 @@ def latex_results(
         What "beyond doubt" means, such as "all marks hold together with 90 % probability".
     baseline
         A run: others are marked if they are better or worse. Otherwise runs have letters, which mark the runs that are
-        better than them; of more than eight runs, those that cannot be told apart from the best are marked.
+        better than them; of more than eight runs, those that cannot be distinguished from the best are marked.
     """
     letters = {run: chr(ord("a") + n) for n, run in enumerate(runs)}
     rows = []
@@ -130,7 +130,7 @@ def _explained(runs: Sequence[str], baseline: str | None, doubt: str) -> str:
             rf"$^{{\dagger}}$ marks runs that are better than {escape(baseline)}, $^{{\ddagger}}$ runs that are worse"
         )
     elif len(runs) > MOST_LETTERS:
-        marks = "$^{*}$ marks runs that cannot be told apart from the best"
+        marks = "$^{*}$ marks runs that cannot be distinguished from the best"
     else:
         marks = "Raised letters name the runs that a run is better than"
     return f"{marks} ({escape(doubt)})."

@@ -136,7 +136,7 @@ def test_judges_show_where_they_stand(desk):
     assert rows["cid"].standing == "new"
 
 
-def test_judges_are_told_apart_by_approval_and_contests(desk):
+def test_judges_are_distinguished_by_approval_and_contests(desk):
     """An approved assignment is no longer a returned one, and an upheld contest is counted."""
     gold = next(entry for entry in desk.returned.sets if entry.use == "gold")
     desk.do(commands.contest, desk.bob, gold.token, 0, "it is right")
