@@ -46,7 +46,7 @@ def test_runs_that_are_the_same_share_everything():
 
 
 def test_groups_are_as_long_as_possible():
-    """Of five runs in order of which neighbours, and those two apart, cannot be distinguished: three groups of three."""
+    """Five runs of which neighbours, and those two apart, cannot be distinguished, are three groups of three."""
     better = np.subtract.outer(np.arange(5), np.arange(5)) <= -3
     result = board([5, 4, 3, 2, 1], Compared(better, 1 + better.sum(axis=0), 5 - better.sum(axis=1)))
     assert [place.groups for place in result] == ["1", "1 to 2", "1 to 3", "2 to 3", "3"]

@@ -205,8 +205,8 @@ def show_leaderboard(places: Sequence[Place], title: str) -> None:
     screen.print(table(f"Leaderboard. {title}", head, rows))
     best = "best: probability of being the best; " if chances else ""
     screen.print(
-        f"{best}ranks: 90 % interval of each rank by {first}; groups: runs that share one cannot be distinguished (90 % "
-        "for all together). For every pair: --format csv --table pairs",
+        f"{best}ranks: 90 % interval of each rank by {first}; groups: runs that share one cannot be distinguished "
+        "(90 % for all together). For every pair: --format csv --table pairs",
         soft_wrap=True,
     )
 

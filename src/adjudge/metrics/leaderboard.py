@@ -138,7 +138,7 @@ def compare_draws(value: Floats, drawn: Floats) -> Compared:
 
 
 def compare_tests(value: Floats, p: Floats) -> Compared:
-    """Return which runs are distinguished, from the value of every run (R) and the p-values of all differences (R, R)."""
+    """Return which runs are distinguished, from the values of runs (R) and the p-values of all differences (R, R)."""
     R, level = value.size, 1 - TOGETHER
     apart = value[:, None] - value
     first, second = np.triu_indices(R, 1)
