@@ -165,6 +165,8 @@ def test_examples_in_pages_work(page, tmp_path, monkeypatch):
         "adjudge.reports.page",
         "adjudge.reports.report",
         "adjudge.reports.summary",
+        "adjudge.models.multilabel",
+        "adjudge.models.scores",
     ],
 )
 def test_examples_in_docstrings_work(module):

@@ -196,7 +196,7 @@ def scores(
     >>> table = {"item": list("aabbcc"), "judge": list("xyxyxy"), "score": [10, 14, 50, 56, 88, 95]}
     >>> fit = scores(DataFrame(table), inference="em", noise="normal")
     >>> fit.items["item"].to_list(), fit.items["value"].round(0).to_list()
-    (['a', 'b', 'c'], [13.0, 53.0, 90.0])
+    (['a', 'b', 'c'], [15.0, 53.0, 88.0])
     """
     if inference not in INFERENCES:
         raise UsageError(f"inference {quote(inference)} is not one of {quoted(INFERENCES)}")
