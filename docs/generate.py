@@ -195,7 +195,7 @@ def measures_page() -> str:
         "## Parameters\n",
         _table(("parameter", "default", "value"), used),
         "Without `rel`, a document is relevant from the grade that `--level` names. RBP counts relevant documents; the "
-        "graded RBP of ir_measures (without `rel`) has values above 1 and is not offered. `max_rel` is not known to "
+        "graded RBP of ir_measures (without `rel`) is not offered. `max_rel` is not known to "
         "ir_measures: its ERR is that of gdeval, in which the highest grade is 4. With labels 0 "
         "and 1, `ERR(max_rel=1)` lets users stop at a relevant document with chance 1/2, and `ERR` with 1/16.\n",
     ]
