@@ -14,6 +14,7 @@ from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work.people import invite
 
 OPEN = {"/", "/sign-in", "/sign-out", "/join/{invitation}", "/register", "/crowd/prolific", "/crowd/mturk"}
+OPEN |= {"/healthz", "/readyz", "/metrics"}  # for this machine; test_operations.py has the others
 BY_ADDRESS = {"/documents/{token}/{slot}", "/documents/{token}/{slot}/matches"}  # the address is the right to see it
 LEADS = {  # what a reviewer may not
     "/desk/campaign",

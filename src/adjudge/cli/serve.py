@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from adjudge.cli.campaign import require_studio
-from adjudge.errors import UsageError, quote
+from adjudge.errors import UsageError, quote, quoted
 
 
 def serve(
@@ -29,6 +29,9 @@ def serve(
         str | None,
         typer.Option(metavar="ADDRESSES", help="Proxies whose X-Forwarded headers are trusted, separated by commas."),
     ] = None,
+    log: Annotated[
+        str, typer.Option(metavar="KIND", help="Log to standard error: text (warnings) or json (every request).")
+    ] = "text",
 ) -> None:
     """Start the web studio of a campaign, in which judges qualify and judge, and a lead follows the work.
 
@@ -44,7 +47,11 @@ def serve(
     _check(folder, demo, url)
     require_studio()
     from adjudge.studio.web import app
+    from adjudge.studio.web.operations import LOGS, configure_log
 
+    if log not in LOGS:
+        raise UsageError(f"--log is {quote(log)}, expected one of {quoted(LOGS)}")
+    configure_log(log)
     with contextlib.ExitStack() as stack:
         app.check_port(host, port)
         path = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))

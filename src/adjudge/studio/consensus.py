@@ -17,6 +17,7 @@ that is missing or cannot be read means that there is no consensus yet.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 import warnings
@@ -384,6 +385,10 @@ class Beliefs:
         self._confusion = dict(zip(person.tolist(), confusion, strict=True))
         self.upto, self.due = int(summary.get("upto", 0)), not summary.get("mark", "")
         return True
+
+    def age(self, now: float) -> float:
+        """Return the seconds since the consensus was written, by the machine's clock; NaN if there is none."""
+        return now - self._read_at / 1e9 if self._read_at >= 0 else math.nan
 
     def belief(self, item: int) -> float:
         """Return P(relevant) of an item."""

@@ -63,4 +63,5 @@ class Unsaved(Refused):
     """A change that could not be written, so nothing was changed; it can be tried again."""
 
     def __init__(self, reason: str) -> None:
+        self.reason = reason
         super().__init__(503, "unsaved", f"Nothing was saved: {reason}. Please try again.")

@@ -47,6 +47,8 @@ class Studio:
         self.beliefs = Beliefs(campaign.folder)
         self.began = store.clock()
         self.limits = RateLimiter(RATES)
+        self.stopping = False  # whether the server finishes its last requests
+        self.consensus_failures = 0
         self.rng = np.random.default_rng(secrets.randbits(128))
 
     @property
@@ -112,7 +114,7 @@ class Studio:
         while True:
             try:
                 if (new := news(self.ledger)) != last or self.beliefs.due:
-                    await refresh_consensus(self.campaign.folder)
+                    self.consensus_failures += not await refresh_consensus(self.campaign.folder)
                     last = new
                 if self.beliefs.refresh():
                     await self.do(believe, self.beliefs)
@@ -143,8 +145,11 @@ def believe(ledger: Ledger, now: float, beliefs: Beliefs) -> Change:
     return Change()
 
 
-async def refresh_consensus(folder: Path) -> None:
-    """Refresh the consensus of a campaign in another process; if that fails, it stays and the log says why."""
+async def refresh_consensus(folder: Path) -> bool:
+    """Refresh the consensus of a campaign in another process, and return whether that worked; if not, the log says why.
+
+    If it fails, the consensus stays as it is.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -164,6 +169,7 @@ async def refresh_consensus(folder: Path) -> None:
             await process.wait()
     if process.returncode:
         LOG.warning("the consensus could not be refreshed: %s", message.decode(errors="replace").strip())
+    return process.returncode == 0
 
 
 def open_studio(folder: str | os.PathLike[str]) -> Studio:

@@ -43,6 +43,16 @@ def test_an_older_database_is_brought_up(empty, monkeypatch):
     assert empty.scalar(select(sqlalchemy.func.max(s.versions.c.version))) == s.VERSION
 
 
+def test_a_missing_table_is_added_with_its_triggers(empty):
+    """A database of an earlier version gets the tables it lacks, and their rows cannot be changed either."""
+    s.migrate(empty, 1.0)
+    s.switches.drop(empty)
+    s.MIGRATIONS[s.VERSION](empty)
+    empty.execute(insert(s.switches), {"id": 1, "at": 1.0, "name": "paused", "value": "1"})
+    with pytest.raises(sqlalchemy.exc.IntegrityError, match="rows of switches are never changed"):
+        empty.execute(sqlalchemy.delete(s.switches))
+
+
 def test_a_person_judges_an_item_once(empty):
     """The database itself refuses a second judgment of an item by one person."""
     s.migrate(empty, 1.0)

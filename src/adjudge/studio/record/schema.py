@@ -32,7 +32,7 @@ from sqlalchemy import (
 
 from adjudge.errors import InputError
 
-VERSION = 1
+VERSION = 2
 METADATA = MetaData()
 
 
@@ -264,7 +264,8 @@ def migrate(connection: Connection, now: float, note: bool = True) -> None:
 
 
 def _create(connection: Connection) -> None:
-    """Create all tables, with triggers that refuse to change or delete a row."""
+    """Create the tables that are missing, with triggers that refuse to change or delete a row."""
+    present = inspect(connection).get_table_names()
     METADATA.create_all(connection)
     sqlite = connection.dialect.name == "sqlite"
     if not sqlite:
@@ -273,6 +274,8 @@ def _create(connection: Connection) -> None:
             "$$ BEGIN RAISE EXCEPTION 'rows of %% are never changed', TG_TABLE_NAME; END $$"
         )
     for table in METADATA.sorted_tables:
+        if table.name in present:
+            continue
         for operation in ("UPDATE", "DELETE"):
             action = (
                 f"BEGIN SELECT RAISE(ABORT, 'rows of {table.name} are never changed'); END"
@@ -283,7 +286,8 @@ def _create(connection: Connection) -> None:
             connection.exec_driver_sql(f'CREATE TRIGGER {name} BEFORE {operation} ON "{table.name}" {action}')
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _create}
+# A new version adds tables, never columns: rows of existing tables are never changed.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = dict.fromkeys(range(1, VERSION + 1), _create)
 
 
 def excluded() -> Select[Any]:

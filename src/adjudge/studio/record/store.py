@@ -13,6 +13,7 @@ backup.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import sqlite3
@@ -112,13 +113,15 @@ def open_engine(url: URL, read_only: bool = False) -> Engine:
     """Return the engine of a database; with SQLite, every transaction of the writer takes the lock when it begins."""
     if url.get_backend_name() != "sqlite":
         if read_only:  # a reader sees one snapshot
-            return create_engine(url, pool_size=4, pool_pre_ping=True, isolation_level="REPEATABLE READ")
+            return create_engine(
+                url, hide_parameters=True, pool_size=4, pool_pre_ping=True, isolation_level="REPEATABLE READ"
+            )
         return create_engine(
-            url, pool_size=1, max_overflow=0, pool_pre_ping=True
+            url, hide_parameters=True, pool_size=1, max_overflow=0, pool_pre_ping=True
         )  # the lock belongs to this connection
     if read_only:
         return _read_only_engine(url)
-    engine = create_engine(url, connect_args={"timeout": BUSY})
+    engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY})  # errors go to the log
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
@@ -141,6 +144,7 @@ def _read_only_engine(url: URL) -> Engine:
     address = f"file:{quote(str(file))}?mode=ro{fixed}"
     engine = create_engine(
         "sqlite://",
+        hide_parameters=True,
         creator=lambda: sqlite3.connect(address, uri=True, timeout=BUSY, isolation_level=None),
         poolclass=NullPool,
     )
@@ -169,6 +173,8 @@ class Store:
         self._waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stale = False  # whether the ledger may differ from the disk
+        self.on_commit: Callable[[int, float], None] = lambda commands, seconds: None
+        self.failures, self.failure, self.failed_at = 0, "", -math.inf  # commits; the last reason, and when (monotonic)
         try:
             if url.get_backend_name() == "sqlite":
                 self._lock_holder.enter_context(_exclusive_lock(Path(str(url.database))))
@@ -184,10 +190,17 @@ class Store:
         self.clock = clock or Clock(not_before=self.ledger.latest)
 
     def _lock(self, connection: Any, _: Any) -> None:
-        """Take PostgreSQL's lock on the writer's connection; a new connection takes it again and reloads the ledger."""
+        """Take PostgreSQL's lock on the writer's connection; a new connection takes it again and reloads the ledger.
+
+        PostgreSQL releases the lock of a connection shortly after its end, so a lock that is held is tried again.
+        """
+        key = zlib.crc32(f"adjudge:{self.url.database}".encode())
+        end, mine = time.monotonic() + BUSY, False
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s)", (zlib.crc32(f"adjudge:{self.url.database}".encode()),))
-            mine = cursor.fetchone()[0]
+            while not mine and time.monotonic() < end:
+                cursor.execute("SELECT pg_try_advisory_lock(%s)", (key,))
+                mine = cursor.fetchone()[0]
+                time.sleep(0.0 if mine else 0.05)
         connection.commit()
         if not mine:
             connection.close()
@@ -215,9 +228,14 @@ class Store:
             with contextlib.closing(sqlite3.connect(str(self.url.database), timeout=BUSY)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    @property
+    def waiting(self) -> int:
+        """How many commands wait for the writer."""
+        return self._waiting.qsize()
+
     def enqueue(self, command: Command, reply: Reply, then: View | None = None) -> None:
         """Add a command to the queue; the writer's thread calls ``reply`` after the commit."""
-        if self._waiting.qsize() >= WAITING:
+        if self.waiting >= WAITING:
             reply(None, Unsaved("too many changes wait to be saved"))
         else:
             self._waiting.put(Request(command, reply, then))
@@ -264,7 +282,10 @@ class Store:
                 for request in batch:
                     self._commit([request])
                 return
-            replies = [_replying(request.reply, None, _unsaved(error)) for request in batch]
+            failure = _unsaved(error)
+            if isinstance(failure, Unsaved):
+                self.failures, self.failure, self.failed_at = self.failures + 1, failure.reason, time.monotonic()
+            replies = [_replying(request.reply, None, failure) for request in batch]
         self._send(replies)
 
     def _send(self, replies: Sequence[Callable[[], None]]) -> None:
@@ -279,10 +300,14 @@ class Store:
         """Decide a group of commands and write their rows in one transaction; return the replies to send."""
         replies: list[Callable[[], None]] = []
         self._refresh()
+        began = time.perf_counter()
         with self._writer.begin() as connection:
             self._stale = True
-            _write(connection, [row for request in batch for row in self._decide(request, replies)])
+            rows = [row for request in batch for row in self._decide(request, replies)]
+            _write(connection, rows)
         self._stale = False
+        if rows:
+            self.on_commit(len(batch), time.perf_counter() - began)
         return replies
 
     def _decide(self, request: Request, replies: list[Callable[[], None]]) -> list[tuple[Table, Row]]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -25,7 +27,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio, open_studio
-from adjudge.studio.web import routes_desk, routes_judge, routes_sign_in
+from adjudge.studio.web import operations, routes_desk, routes_judge, routes_sign_in
+from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
 from adjudge.studio.web.security import Headers
 from adjudge.studio.work.people import invite
@@ -51,7 +54,8 @@ def create_app(studio: Studio) -> FastAPI:
 
     app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio = studio
-    for routes in (routes_judge, routes_sign_in, routes_desk):
+    app.state.meters = Meters(studio)
+    for routes in (routes_judge, routes_sign_in, routes_desk, operations):
         app.include_router(routes.router)
     # Only static files are compressed: the compressed length of a page with secrets would reveal something about them.
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
@@ -62,6 +66,7 @@ def create_app(studio: Studio) -> FastAPI:
     app.add_exception_handler(Exception, _handle_fault)
     mturk = studio.campaign.settings.mturk
     app.add_middleware(Headers, mturk_hosts=mturk.submit_hosts if mturk.enabled else (), path_limits=UPLOAD_BYTES)
+    app.add_middleware(Observe, meters=app.state.meters)
     return app
 
 
@@ -81,7 +86,7 @@ def error_response(request: Request, status: int, code: str, sentence: str, **mo
     """
     wait = more.pop("retry_after", 1)
     headers = {"Retry-After": f"{max(1, round(float(str(wait))))}"} if status in (429, 503) else {}
-    if request.url.path.startswith(("/api/", "/documents/")):
+    if request.url.path.startswith(("/api/", "/documents/", "/metrics")):
         return JSONResponse({"error": sentence, "code": code, **more}, status, headers=headers)
     if status == 401:
         return RedirectResponse("/sign-in", 303)
@@ -98,7 +103,7 @@ async def _handle_refused(request: Request, error: Exception) -> Response:
 
 async def _handle_campaign_error(request: Request, error: Exception) -> Response:
     """Answer a request that failed because of the campaign's files."""
-    LOG.warning("%s %s: %s", request.method, request.url.path, error)
+    LOG.warning("%s %s: %s", request.method, route_template(request.scope), error)
     return error_response(request, 503, "hindered", str(error), retry_after=60)
 
 
@@ -118,7 +123,7 @@ async def _handle_http_error(request: Request, error: Exception) -> Response:
 
 async def _handle_fault(request: Request, error: Exception) -> Response:
     """Answer an unexpected error; the log has the traceback."""
-    LOG.exception("%s %s failed", request.method, request.url.path, exc_info=error)
+    LOG.exception("%s %s failed", request.method, route_template(request.scope), exc_info=error)
     sentence = "Something went wrong in the studio. Everything that was saved is safe; please try again."
     return error_response(request, 500, "fault", sentence)
 
@@ -145,7 +150,7 @@ def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Call
     studio
         The open campaign.
     host, port
-        The address to listen on; port 0 takes a free one.
+        The address to listen on; port 0 takes a free one. A socket that systemd opened is used instead.
     proxies
         The addresses of proxies whose X-Forwarded headers are trusted, separated by commas, or None.
     ready
@@ -156,32 +161,42 @@ def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Call
         host=host,
         port=port,
         access_log=False,
-        log_level="warning",
+        log_config=None,
         server_header=False,
         proxy_headers=proxies is not None,
         forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=5,
         timeout_keep_alive=75,  # seconds; longer than a judge usually thinks
     )
-    _Server(config, ready).run()
+    inherited = inherited_socket()
+    _Server(config, ready, studio).run(None if inherited is None else [inherited])
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that reports its port when it is ready."""
+    """A uvicorn server that reports its port when it is ready, and notes that it stops."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None], studio: Studio) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._studio = ready, studio
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start listening, then report the port."""
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started:
             self._ready(self.servers[0].sockets[0].getsockname()[1])
+            notify_systemd("READY=1")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Finish the requests that have begun, and stop."""
+        self._studio.stopping = True
+        notify_systemd("STOPPING=1")
+        super().handle_exit(sig, frame)
 
 
 def check_port(host: str, port: int) -> None:
-    """Refuse a port that cannot be listened on, before anything is opened."""
+    """Refuse a port that cannot be listened on, before anything is opened; systemd may have opened one already."""
+    if "LISTEN_FDS" in os.environ:
+        return
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
