@@ -30,7 +30,7 @@ from adjudge.studio.studio import Studio, open_studio
 from adjudge.studio.web import operations, routes_desk, routes_judge, routes_sign_in
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
-from adjudge.studio.web.security import Headers
+from adjudge.studio.web.security import Headers, inner_path, root_of
 from adjudge.studio.work.people import invite
 
 LOG = logging.getLogger("adjudge")
@@ -38,13 +38,16 @@ UPLOAD_BYTES = {"/desk/data": 100_000_000, "/api/import": 100_000_000}  # paths 
 STATIC = Path(__file__).parent / "static"
 
 
-def create_app(studio: Studio) -> FastAPI:
+def create_app(studio: Studio, root: str = "") -> FastAPI:
     """Return the application that serves a campaign.
 
     Parameters
     ----------
     studio
         The open campaign. Its writer and background jobs run as long as the application does.
+    root
+        The path below which the application is served, such as ``/c/trial``. Handlers write and compare paths without
+        it: ``Headers`` adds it to redirects, templates and scripts to links.
     """
 
     @contextlib.asynccontextmanager
@@ -53,7 +56,7 @@ def create_app(studio: Studio) -> FastAPI:
             yield
 
     app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.studio = studio
+    app.state.studio, app.state.root = studio, root
     app.state.meters = Meters(studio)
     for routes in (routes_judge, routes_sign_in, routes_desk, operations):
         app.include_router(routes.router)
@@ -65,7 +68,8 @@ def create_app(studio: Studio) -> FastAPI:
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(Exception, _handle_fault)
     mturk = studio.campaign.settings.mturk
-    app.add_middleware(Headers, mturk_hosts=mturk.submit_hosts if mturk.enabled else (), path_limits=UPLOAD_BYTES)
+    hosts = mturk.submit_hosts if mturk.enabled else ()
+    app.add_middleware(Headers, mturk_hosts=hosts, path_limits=UPLOAD_BYTES, root=root)
     app.add_middleware(Observe, meters=app.state.meters)
     return app
 
@@ -86,7 +90,7 @@ def error_response(request: Request, status: int, code: str, sentence: str, **mo
     """
     wait = more.pop("retry_after", 1)
     headers = {"Retry-After": f"{max(1, round(float(str(wait))))}"} if status in (429, 503) else {}
-    if request.url.path.startswith(("/api/", "/documents/", "/metrics")):
+    if inner_path(request.scope, root_of(request)).startswith(("/api/", "/documents/", "/metrics")):
         return JSONResponse({"error": sentence, "code": code, **more}, status, headers=headers)
     if status == 401:
         return RedirectResponse("/sign-in", 303)

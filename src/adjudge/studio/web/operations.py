@@ -215,7 +215,7 @@ def route_template(scope: Scope) -> str:
     """Return the template of the route that answered a request: ``/join/{invitation}``, never the path itself."""
     if route := getattr(scope.get("route"), "path", ""):
         return str(route)
-    return "/static" if scope["path"].startswith("/static/") else "unknown"
+    return "/static" if str(scope.get("root_path", "")).endswith("/static") else "unknown"
 
 
 # The service manager

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 from adjudge.errors import quote
 from adjudge.studio.access import may
 from adjudge.studio.records import Refused
-from adjudge.studio.web.security import Caller, studio_of
+from adjudge.studio.web.security import Caller, inner_path, root_of, studio_of
 
 FALLBACK = "en"
 PAGES = Path(__file__).parent / "pages"
@@ -83,6 +83,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     settings = studio_of(request).campaign.settings.campaign
     language = values.pop("language", None) or preferred_language(request, settings.language)
     defaults = {"title": settings.name, "language": language, "texts": texts(language), "csrf": "", "session": ""}
+    defaults["root"] = root_of(request)
     return HTMLResponse(_environment().get_template(template).render({**defaults, **values}), status)
 
 
@@ -144,7 +145,7 @@ def desk_page(request: Request, caller: Caller, template: str, title: str, **val
         "reader": caller.person,
         "may": lambda action: may(role, action),
         "navigation": [(path, name) for path, name, action in NAVIGATION if may(role, action)],
-        "current_path": request.url.path,
+        "current_path": inner_path(request.scope, root_of(request)),
         "now": studio.now(),
         "done": DONE.get(request.query_params.get("done", ""), ""),
         "csrf": studio.signer.csrf(caller.session),

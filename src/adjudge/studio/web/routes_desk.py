@@ -24,7 +24,7 @@ from adjudge.studio.desk.overview import live
 from adjudge.studio.desk.prompts import program_prompts
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import desk_page, form_integer, redirect_done
-from adjudge.studio.web.security import Caller, require_caller, require_token, studio_of
+from adjudge.studio.web.security import Caller, require_caller, require_token, root_of, studio_of
 from adjudge.studio.web.viewer import document_headers, safe_document
 
 router = APIRouter()
@@ -205,7 +205,7 @@ async def invite(request: Request, csrf: Text = "", role: Text = "judge", name: 
     """Create an invitation and show its link, this one time."""
     caller, studio = require_caller(request, "invite", csrf or None), studio_of(request)
     number = await studio.do(decisions.invite, caller.person.id, role, name, form_integer(days, "days", 1, 365))
-    link = f"{str(request.base_url).rstrip('/')}/join/{studio.signer.invitation(number)}"
+    link = f"{request.url.scheme}://{request.url.netloc}{root_of(request)}/join/{studio.signer.invitation(number)}"
     return await _people_page(request, caller, link=link, role=role)
 
 

@@ -21,7 +21,15 @@ from adjudge.studio.record.ledger import Person
 from adjudge.studio.record.store import Row
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import fill, page, request_texts
-from adjudge.studio.web.security import COOKIE, check_csrf, check_rate, current_caller, require_caller, studio_of
+from adjudge.studio.web.security import (
+    check_csrf,
+    check_rate,
+    cookie_name,
+    current_caller,
+    require_caller,
+    root_of,
+    studio_of,
+)
 from adjudge.studio.work import people
 
 router = APIRouter()
@@ -86,9 +94,10 @@ def start_session(request: Request, person: Person) -> Response:
     hours = studio.campaign.settings.access.session_hours
     response = RedirectResponse(home_path(person), 303)
     response.set_cookie(
-        COOKIE,
+        cookie_name(request),
         studio.signer.session(person.id, person.epoch, hours, studio.now()),
         max_age=round(3600 * hours),
+        path=root_of(request) or "/",
         httponly=True,
         samesite="lax",
         secure=request.url.scheme == "https",
@@ -100,9 +109,9 @@ def start_session(request: Request, person: Person) -> Response:
 async def sign_out(request: Request, csrf: Text = "") -> Response:
     """End a session."""
     if current_caller(request) is not None:
-        check_csrf(request, request.cookies.get(COOKIE, ""), csrf or request.headers.get("x-csrf"))
+        check_csrf(request, request.cookies.get(cookie_name(request), ""), csrf or request.headers.get("x-csrf"))
     response = RedirectResponse("/sign-in", 303)
-    response.delete_cookie(COOKIE)
+    response.delete_cookie(cookie_name(request), path=root_of(request) or "/")
     return response
 
 

@@ -89,7 +89,10 @@ def frame_origins(hosts: Iterable[str]) -> list[str]:
 
 
 class Headers:
-    """The middleware. ``path_limits`` gives the size limit of request bodies for paths with another limit."""
+    """The middleware. ``path_limits`` gives the size limit of request bodies for paths with another limit.
+
+    Below ``root``, paths are compared without it, and redirects to paths of the application get it.
+    """
 
     def __init__(
         self,
@@ -97,7 +100,9 @@ class Headers:
         mturk_hosts: Iterable[str] = (),
         most_bytes: int = MOST_BYTES,
         path_limits: Mapping[str, int] | None = None,
+        root: str = "",
     ) -> None:
+        self.root = root
         self.app, self.most_bytes, self.path_limits = app, most_bytes, dict(path_limits or {})
         hosts = list(mturk_hosts)
         self.policy = page_policy()
@@ -108,10 +113,11 @@ class Headers:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limits = (limit for path, limit in self.path_limits.items() if scope["path"].startswith(path))
+        path, scope["root_path"] = inner_path(scope, self.root), self.root or scope.get("root_path", "")
+        limits = (limit for start, limit in self.path_limits.items() if path.startswith(start))
         limit = next(limits, self.most_bytes)
         body = _Body(receive, limit)
-        response = _Response(send, body, lambda headers: self._add(scope, headers))
+        response = _Response(send, body, lambda headers: self._add(scope["scheme"], path, headers))
         request = RequestHeaders(scope=scope)
         if is_cross_site(scope["method"], request):
             await response.refuse(403, "cross-site", "This request came from another site and was not carried out.")
@@ -130,19 +136,33 @@ class Headers:
         if body.too_large:
             await response.refuse_unless_started(413, "too large", _too_large(body.limit))
 
-    def _add(self, scope: Scope, headers: MutableHeaders) -> None:
+    def _add(self, scheme: str, path: str, headers: MutableHeaders) -> None:
         """Add the headers that a response does not set itself."""
-        framed = scope["path"] == FRAMED
+        framed = path == FRAMED
         for name, value in COMMON_HEADERS.items():
             headers.setdefault(name, value)
         if "Content-Security-Policy" not in headers:
             headers["Content-Security-Policy"] = self.framed_policy if framed else self.policy
             if not framed:
                 headers.setdefault("X-Frame-Options", "DENY")
-        if not scope["path"].startswith(CACHEABLE):
+        if not path.startswith(CACHEABLE):
             headers["Cache-Control"] = "no-store"
-        if scope["scheme"] == "https":
+        if scheme == "https":
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+        if headers.get("Location", "").startswith("/"):
+            headers["Location"] = self.root + headers["Location"]
+
+
+def inner_path(scope: Scope, root: str) -> str:
+    """Return the path of a request inside an application that is served below ``root``.
+
+    Examples
+    --------
+    >>> inner_path({"path": "/c/trial/desk"}, "/c/trial")
+    '/desk'
+    """
+    path: str = scope["path"]
+    return path.removeprefix(root) if path.startswith(f"{root}/") else path
 
 
 def is_cross_site(method: str, headers: RequestHeaders) -> bool:
@@ -245,6 +265,17 @@ def studio_of(request: Request) -> Studio:
     return studio
 
 
+def root_of(request: Request) -> str:
+    """Return the path below which the campaign is served, such as ``/c/trial``, or an empty text."""
+    root: str = request.app.state.root
+    return root
+
+
+def cookie_name(request: Request) -> str:
+    """Return the name of the campaign's session cookie; campaigns of one host do not see each other's."""
+    return COOKIE + root_of(request).replace("/", "-")
+
+
 def current_caller(request: Request) -> Caller | None:
     """Return who sends a request, or None without a valid session.
 
@@ -252,7 +283,7 @@ def current_caller(request: Request) -> Caller | None:
     that began before the person's last password is not valid.
     """
     studio = studio_of(request)
-    text = bearer_token(request) or request.cookies.get(COOKIE, "")
+    text = bearer_token(request) or request.cookies.get(cookie_name(request), "")
     session = studio.signer.read_session(text, studio.now())
     person = None if session is None else studio.ledger.people.get(session.person)
     if session is None or person is None or session.epoch != person.epoch:

@@ -16,6 +16,11 @@ export class Failure extends Error {
   }
 }
 
+const root = document.documentElement.dataset.root ?? ""; // the path below which the campaign is served
+
+/** Return the address of a path of the studio. */
+export const address = (path) => root + path;
+
 const meta = (name) => document.querySelector(`meta[name=${name}]`)?.content ?? "";
 
 /** Return the headers that identify the judge: a session in a platform's frame, or the CSRF token of the cookie. */
@@ -31,7 +36,7 @@ async function request(method, path, body) {
     options.headers["Content-Type"] = "application/json";
     options.keepalive = options.body.length < 60_000; // so that the last change is sent when the page is closed
   }
-  const response = await fetch(path, options).catch(() => {
+  const response = await fetch(address(path), options).catch(() => {
     throw new Failure(0);
   });
   const answer = await response.json().catch(() => ({}));

@@ -1,7 +1,7 @@
 /** Values stored in this browser. If storage is not allowed, the page keeps them until it is closed. */
 
 const fallback = new Map();
-const ROOT = "adjudge/work/";
+const ROOT = `adjudge${document.documentElement.dataset.root ?? ""}/work/`; // campaigns of one host are kept apart
 
 /** Return the value stored under a name, or null. */
 export function load(name) {

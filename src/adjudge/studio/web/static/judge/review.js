@@ -1,7 +1,7 @@
 /** The review after the last set: the result, the mistakes on documents with known answers, and what to do next. */
 
 import { announce } from "./announce.js";
-import { send } from "./api.js";
+import { address, send } from "./api.js";
 import { cloneTemplate, element, partsOf } from "./dom.js";
 import { criterionWords } from "./sentences.js";
 import { number, t } from "./text.js";
@@ -70,7 +70,7 @@ function mistakeCard(mistake, context) {
 function showDocument(container, { url, title }) {
   const frame = element("iframe", { title: t("document_frame", { title }) });
   frame.setAttribute("sandbox", "");
-  frame.src = url;
+  frame.src = address(url);
   container.replaceChildren(frame);
 }
 

@@ -3,6 +3,7 @@
  * is instant, the scroll position is kept, and the documents of the next set are loaded in advance.
  */
 
+import { address } from "./api.js";
 import { element } from "./dom.js";
 import { createFinder } from "./finder.js";
 import { prefer, preferences } from "./preferences.js";
@@ -45,11 +46,11 @@ export function createViewer(part) {
   }
 
   /** Load an address into a frame without adding an entry to the browser history. */
-  function go(url, address) {
+  function go(url, target) {
     const frame = frames.get(url);
-    if (frame && frame.dataset.address !== address) {
-      frame.dataset.address = address;
-      frame.contentWindow.location.replace(address);
+    if (frame && frame.dataset.address !== target) {
+      frame.dataset.address = target;
+      frame.contentWindow.location.replace(address(target));
     }
   }
 
@@ -94,6 +95,6 @@ function createFrame(url, title) {
   const frame = element("iframe", { title: t("document_frame", { title }), className: "frame", "data-address": url });
   frame.setAttribute("sandbox", "");
   frame.referrerPolicy = "no-referrer";
-  frame.src = url;
+  frame.src = address(url);
   return frame;
 }
