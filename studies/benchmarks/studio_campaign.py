@@ -30,7 +30,10 @@ GRADES = {  # of gold sets by size: all can be passed, but not by the same answe
     2: ((2, 0), (1, 0)),
     5: ((2, 1, 1, 0, 0), (2, 2, 1, 0, 0), (2, 1, 0, 0, 0), (2, 2, 1, 1, 0)),
 }
-SETTINGS: Mapping[str, Mapping[str, Any]] = {"gate": {"seconds": 0.0}}  # simulated judges answer at once
+SETTINGS: Mapping[str, Mapping[str, Any]] = {  # simulated judges answer at once, and much
+    "gate": {"seconds": 0.0},
+    "limits": {"requests_per_minute": 1_000_000, "megabytes_per_hour": 1_000_000},
+}
 
 
 class Size(NamedTuple):

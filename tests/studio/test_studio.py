@@ -10,11 +10,11 @@ from adjudge.errors import CampaignProblems
 from adjudge.studio import studio as studios
 from adjudge.studio.access import Signer
 from adjudge.studio.consensus import Beliefs
-from adjudge.studio.desk.decisions import change_standing
+from adjudge.studio.desk.decisions import change_standing, switch_campaign
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
 from adjudge.studio.refresh_consensus import refresh
-from adjudge.studio.studio import Studio, open_studio
+from adjudge.studio.studio import DAY, Growth, Studio, open_studio
 
 
 def test_a_studio_opens_and_closes(desk_folder):
@@ -168,3 +168,36 @@ def test_a_studio_that_stops_takes_the_process_along(tmp_path, monkeypatch):
 
     run(way())
     assert started[0].returncode == -9
+
+
+def test_growth_is_counted_by_the_day():
+    """Growth beyond the limit is said once, then counted anew; a day without it begins another."""
+    growth = Growth(2_000_000)
+    assert [growth.excess(size, 0.0) for size in (7_000_000, 9_000_000)] == ["", ""]
+    assert growth.excess(9_000_001, 1.0) == "The database grew by more than 2 MB within a day."
+    assert growth.excess(11_000_000, 2.0) == ""
+    assert growth.excess(11_000_001, 3.0 + DAY) == ""
+    assert growth.excess(13_000_000, 4.0 + DAY) == ""
+
+
+def test_a_database_that_grows_too_fast_pauses_the_campaign(crowd, monkeypatch, caplog):
+    """The campaign is paused with a reason; when the lead resumes it, it goes on."""
+    created = crowd("[limits]\ngrowth_megabytes_per_day = 1\n")
+    studio = Studio(created.campaign, created.store, Signer(b"k" * 32))
+    lead, reported = created.person("lea", "lead"), iter((0, 2_000_000, 2_000_001))
+    monkeypatch.setattr(studios, "GROWTH_SECONDS", 0.01)
+    monkeypatch.setattr(studios, "database_bytes", lambda connection: next(reported, 2_000_002))
+
+    async def watch():
+        async with studio.running():
+            for _ in range(500):
+                if studio.ledger.switches.get("paused") == "1":
+                    break
+                await asyncio.sleep(0.01)
+            reason = studio.ledger.switches["pause reason"]
+            await studio.do(switch_campaign, lead, False)
+            await asyncio.sleep(0.1)
+            return reason, studio.ledger.switches["paused"]
+
+    assert asyncio.run(watch()) == ("The database grew by more than 1 MB within a day.", "0")
+    assert "the campaign is paused" in caplog.text

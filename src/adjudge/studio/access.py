@@ -294,13 +294,13 @@ class RateLimiter:
     def __len__(self) -> int:
         return sum(map(len, self._buckets.values()))
 
-    def take(self, purpose: str, key: str, now: float) -> float:
-        """Take one token and return 0, or return the number of seconds until there is one."""
+    def take(self, purpose: str, key: str, now: float, cost: float = 1.0) -> float:
+        """Take one token, or as many as ``cost``, and return 0; or return the seconds until there are so many."""
         (capacity, seconds), buckets = self._rates[purpose], self._buckets[purpose]
         tokens, then = buckets.pop(key, (float(capacity), now))
         tokens = min(float(capacity), tokens + max(0.0, now - then) * capacity / seconds)
-        wait = 0.0 if tokens >= 1 else (1 - tokens) * seconds / capacity
-        buckets[key] = (tokens if wait else tokens - 1, now)  # at the end: the oldest bucket is evicted first
+        wait = 0.0 if tokens >= cost else (cost - tokens) * seconds / capacity
+        buckets[key] = (tokens if wait else tokens - cost, now)  # at the end: the oldest bucket is evicted first
         if len(buckets) > self._most:
             buckets.popitem(last=False)
         return wait

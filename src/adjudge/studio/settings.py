@@ -200,6 +200,26 @@ class DocumentLimits(Table):
     )
 
 
+class Limits(Table):
+    """How much one judge may store and ask for, and how fast the database may grow."""
+
+    answers_per_document: int = Field(
+        default=500, ge=20, le=1_000_000, description="how often a judge may change the answer to one document"
+    )
+    requests_per_minute: int = Field(
+        default=300, ge=60, le=1_000_000, description="requests of one person in a minute, on average"
+    )
+    megabytes_per_hour: int = Field(
+        default=10, ge=2, le=1_000_000, description="megabytes that one judge may send in an hour, on average"
+    )
+    growth_megabytes_per_day: int = Field(
+        default=5_000,
+        ge=1,
+        le=1_000_000_000,
+        description="megabytes that the database may grow in a day before the campaign is paused",
+    )
+
+
 class Store(Table):
     """Where judgments are stored."""
 
@@ -271,6 +291,7 @@ class Settings(Table):
     consensus: Consensus = Consensus()
     access: Access = Access()
     documents: DocumentLimits = DocumentLimits()
+    limits: Limits = Limits()
     store: Store = Store()
     prolific: Prolific = Prolific()
     mturk: Mturk = Mturk()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import secrets
 import sys
@@ -27,16 +28,17 @@ from adjudge.studio.consensus import Beliefs
 from adjudge.studio.documents import Documents
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
-from adjudge.studio.record.store import Change, Store, View, database_url, open_engine
-from adjudge.studio.settings import load_settings
-from adjudge.studio.work.commands import expire, hand_in, release_broken
+from adjudge.studio.record.store import Change, Store, View, database_bytes, database_url, open_engine
+from adjudge.studio.settings import Limits, load_settings
+from adjudge.studio.work.commands import expire, hand_in, pause, release_broken
 
 T = TypeVar("T")
 LOG = logging.getLogger("adjudge")
+GROWTH_SECONDS = 30.0  # between two looks at the size of the database
+DAY = 86_400.0
 TICK = 5.0  # seconds between two searches for leases that have ended
 NEWS = (schema.judgments, schema.standings, schema.rulings)  # tables whose rows change the consensus
-# A page that sends its stored answers again is fast. Many attempts with a lead's name must not lock the lead out.
-RATES = {**DEFAULT_RATES, "judge": (600, 10.0), "sign-in name": (50, 300.0)}
+RATES = {**DEFAULT_RATES, "sign-in name": (50, 300.0)}  # many attempts with a lead's name must not lock the lead out
 
 
 class Studio:
@@ -46,7 +48,7 @@ class Studio:
         self.campaign, self.store, self.signer = campaign, store, signer
         self.beliefs = Beliefs(campaign.folder)
         self.began = store.clock()
-        self.limits = RateLimiter(RATES)
+        self.limits = RateLimiter({**RATES, **setting_rates(campaign.settings.limits)})
         self.stopping = False  # whether the server finishes its last requests
         self.consensus_failures = 0
         self.rng = np.random.default_rng(secrets.randbits(128))
@@ -88,7 +90,7 @@ class Studio:
     async def running(self) -> AsyncIterator[None]:
         """Accept commands, end leases and keep the consensus fresh until the server stops."""
         self.store.start()
-        jobs = [asyncio.create_task(self._end_leases()), asyncio.create_task(self._keep_consensus())]
+        jobs = [asyncio.create_task(job()) for job in (self._end_leases, self._keep_consensus, self._watch_growth)]
         try:
             yield
         finally:
@@ -108,6 +110,18 @@ class Studio:
                 LOG.warning("leases could not be ended: %s", error)
             await asyncio.sleep(TICK)
 
+    async def _watch_growth(self) -> None:
+        """Pause the campaign if its database grows too fast; once it was resumed, growth is counted anew."""
+        growth = Growth(1_000_000 * self.campaign.settings.limits.growth_megabytes_per_day)
+        while True:
+            try:
+                if reason := growth.excess(await self.read(database_bytes), self.now()):
+                    LOG.warning("the campaign is paused: %s", reason)
+                    await self.do(pause, reason)
+            except Exception as error:
+                LOG.warning("the size of the database could not be checked: %s", error)
+            await asyncio.sleep(GROWTH_SECONDS)
+
     async def _keep_consensus(self) -> None:
         """Refresh the consensus when there are new rows, and let the ledger use it."""
         last: tuple[int, ...] | None = None
@@ -121,6 +135,31 @@ class Studio:
             except Exception as error:
                 LOG.warning("the consensus could not be used: %s", error)
             await asyncio.sleep(self.campaign.settings.consensus.every_seconds)
+
+
+def setting_rates(limits: Limits) -> dict[str, tuple[int, float]]:
+    """Return the rates that a campaign sets: requests of a person, and bytes that a judge sends."""
+    return {
+        "person": (limits.requests_per_minute, 60.0),
+        "bytes": (1_000_000 * limits.megabytes_per_hour, 3600.0),
+    }
+
+
+class Growth:
+    """How much a database grew since the day began, or since the limit was reached last."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.size, self.since = math.inf, -math.inf
+
+    def excess(self, size: int, now: float) -> str:
+        """Return a sentence if the database grew by more than is allowed, or an empty text."""
+        grown = size - self.size
+        if grown > self.most or now - self.since > DAY:
+            self.size, self.since = size, now
+        if grown <= self.most:
+            return ""
+        return f"The database grew by more than {self.most // 1_000_000:,} MB within a day."
 
 
 def _resolve(done: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from adjudge.studio.access import DEFAULT_RATES
 
+FREE = "[qualification]\nrequired = false\n"
+
 
 @pytest.fixture
 def place(file_site):
@@ -103,3 +105,32 @@ def test_an_endless_search_is_cut(place):
     """Words to find are as long as words, not as long as a book."""
     url = taken(place, place.ann)["set"]["documents"][0]["url"]
     assert place.ask("GET", f"{url}/matches", params={"find": "x" * 5_000}).json() == {"matches": 0}
+
+
+def test_requests_of_a_person_are_limited(file_site):
+    """So many in a minute; then they wait, and others do not."""
+    one = file_site(f"{FREE}[limits]\nrequests_per_minute = 60\n")
+    ann, bob = one.made.person("ann"), one.made.person("bob")
+    statuses = [one.ask("GET", "/api/state", ann).status_code for _ in range(61)]
+    assert statuses == [200] * 60 + [429]
+    assert one.ask("GET", "/api/state", bob).status_code == 200
+    one.made.time[0] += 1
+    assert one.ask("GET", "/api/state", ann).status_code == 200
+
+
+def test_bytes_of_a_judge_are_limited(file_site):
+    """A judge who sends long comments without end has to wait."""
+    one = file_site(f"{FREE}[limits]\nmegabytes_per_hour = 2\n")
+    ann = one.made.person("ann")
+    token = one.ask("POST", "/api/assignment", ann, json={}).json()["set"]["token"]
+
+    def flood(n):
+        row = {"slot": 0, "relevance": 1, "told": True, "rank": 1, "seconds": 9.0, "comment": "x" * 2_000}
+        return one.ask("POST", "/api/answers", ann, json={"set": token, "answers": [{"key": f"k{n}", **row}] * 100})
+
+    answers = [flood(n) for n in range(12)]  # 0.2 MB each
+    assert [answer.status_code for answer in answers[:5]] == [200] * 5
+    assert [answer.status_code for answer in answers if answer.status_code != 200] == [429] * 3  # 2 MB are 9 requests
+    assert int(answers[-1].headers["retry-after"]) > 60
+    one.made.time[0] += 3_600
+    assert flood(12).status_code == 200

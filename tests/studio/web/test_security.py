@@ -233,7 +233,7 @@ def test_a_role_that_may_not_is_told_so(place):
 
 def test_who_asks_too_often_is_told_how_long_to_wait(place, monkeypatch):
     """The header says it to programs, the sentence to people; others are not held up."""
-    monkeypatch.setitem(place.studio.limits._rates, "judge", (2, 60.0))
+    monkeypatch.setitem(place.studio.limits._rates, "person", (2, 60.0))
     assert [place.ask("GET", "/api/state", place.ann).status_code for _ in range(2)] == [200, 200]
     answer = place.ask("GET", "/api/state", place.ann)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "30")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
+from adjudge.studio.desk.decisions import switch_campaign
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
@@ -479,3 +480,56 @@ def test_a_token_fits_an_address():
     tokens = {new_token() for _ in range(200)}
     assert len(tokens) == 200
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", token) for token in tokens)
+
+
+def sent(n, slot=0):
+    """Return an answer of a page, the n-th."""
+    return [{"key": f"n{n}", "slot": slot, "relevance": n % 2, "told": True, "rank": 1, "seconds": 9.0, "comment": ""}]
+
+
+def test_answers_beyond_the_quota_are_refused(crowd):
+    """Who changes their mind 20 times is not hindered; endless changes end with a sentence, also after a restart."""
+    created = crowd(f"{FREE}[limits]\nanswers_per_document = 20\n")
+    ann = created.person("ann")
+    first = created.open_work(ann).sets[0]
+    for n in range(20):
+        created.do(c.save_answers, ann, first.token, sent(n))
+    created.do(c.save_answers, ann, first.token, sent(19))  # sent again: it is stored already
+    message = "The answer to this document was changed 20 times. The last one that was saved counts."
+    with pytest.raises(Refused, match=f"^{re.escape(message)}$"):
+        created.do(c.save_answers, ann, first.token, sent(20))
+    created.do(c.save_answers, ann, first.token, sent(20, slot=1))  # another document
+    created.store._stale = True  # as after a restart: the ledger is read again from the rows
+    with pytest.raises(Refused, match="was changed 20 times"):
+        created.do(c.save_answers, ann, first.token, sent(21))
+
+
+def test_a_set_whose_quota_is_used_up_can_be_finished(crowd):
+    """The page sends all answers once more when the set is finished; that cannot be repeated without end either."""
+    created = crowd(f"{FREE}[limits]\nanswers_per_document = 20\n")
+    ann = created.person("ann")
+    first = created.open_work(ann).sets[0]
+    for n in range(20):
+        created.do(c.save_answers, ann, first.token, sent(n))
+    for n in range(c.FINISHING - 1):  # one document alone is no set
+        assert created.do(c.finish_set, ann, first.token, sent(20 + n))[1]
+    assert created.do(c.finish_set, ann, first.token, created.answers(first, tag="last"))[1] == []
+    second = created.store.ledger.assignments[first.assignment].sets[1]
+    for n in range(20 + c.FINISHING):
+        created.do(c.finish_set, ann, second.token, sent(n))
+    with pytest.raises(Refused, match="was changed"):
+        created.do(c.finish_set, ann, second.token, sent(99))
+
+
+def test_the_studio_pauses_once_and_says_why(crowd):
+    """A pause of the studio has its reason; the lead's pause has none, and resuming deletes it."""
+    created = crowd(FREE)
+    lead = created.person("lea", "lead")
+    for _ in range(2):
+        created.do(c.pause, "It grows.")
+    switches = created.store.ledger.switches
+    assert (switches["paused"], switches["pause reason"], rows_of(created, s.switches)) == ("1", "It grows.", 2)
+    created.do(switch_campaign, lead, False)
+    assert (switches["paused"], switches["pause reason"]) == ("0", "")
+    created.do(switch_campaign, lead, True)
+    assert (switches["paused"], switches["pause reason"], rows_of(created, s.switches)) == ("1", "", 5)

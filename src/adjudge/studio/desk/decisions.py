@@ -33,7 +33,7 @@ from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio
 from adjudge.studio.work import people
-from adjudge.studio.work.commands import Rows, open_assignment, outcome_row, standing_row
+from adjudge.studio.work.commands import Rows, open_assignment, outcome_row, standing_row, switch_rows
 from adjudge.studio.work.grading import document_seconds, judgment_rows, regrade
 
 LastRows: TypeAlias = Mapping[str, int]  # table -> id of its last row
@@ -54,9 +54,8 @@ def switch_campaign(ledger: Ledger, now: float, by: int, paused: bool) -> Change
     paused
         True to pause, False to resume. Judges finish the work that they have.
     """
-    row = {"id": ledger.next_id(schema.switches), "at": now, "name": "paused", "value": str(int(paused)), "by": by}
     action = "campaign paused" if paused else "campaign resumed"
-    return Change([(schema.switches, row)], paused, (actor_name(ledger, by), action, {}))
+    return Change(switch_rows(ledger, now, by, paused), paused, (actor_name(ledger, by), action, {}))
 
 
 def invite(ledger: Ledger, now: float, by: int | None, role: str, name: str, days: float) -> Change:

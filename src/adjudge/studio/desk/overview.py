@@ -298,6 +298,7 @@ class Live(NamedTuple):
 
     at: float
     paused: bool
+    pause_reason: str  # if the studio paused it, not a lead
     progress: Progress
     pace: Pace
     active: int
@@ -322,6 +323,7 @@ def live(connection: Connection, ledger: Ledger, now: float) -> Live:
     return Live(
         now,
         ledger.switches.get("paused") == "1",
+        ledger.switches.get("pause reason", ""),
         current,
         pace(connection, now, left),
         active_judges(connection, now),

@@ -74,6 +74,7 @@ class Set:
     items: list[int] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    stored: list[int] = field(default_factory=list)  # how many answers each slot has had
     finished: float | None = None
 
 
@@ -263,6 +264,7 @@ class Ledger:
         part = self.sets[row["set"]]
         part.items.append(row["item"])
         part.answers.append(UNDECIDED)
+        part.stored.append(0)
         if part.use == "work":
             self.items.leased[row["item"]] += 1
 
@@ -270,6 +272,7 @@ class Ledger:
         """Set the answer of a slot."""
         part = self.sets[row["set"]]
         part.keys.add(row["key"])
+        part.stored[row["slot"]] += 1
         part.answers[row["slot"]] = Answer(
             row["relevance"], bool(row["told"]), row["rank"], row["seconds"], row["comment"]
         )

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select, text
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -380,6 +380,14 @@ def _exclusive_lock(path: Path) -> Iterator[None]:
         except OSError as error:
             raise InputError(IN_USE, str(path)) from error
         yield
+
+
+def database_bytes(connection: Connection) -> int:
+    """Return the size of a database: SQLite's file with its journal, or what PostgreSQL says."""
+    if connection.dialect.name != "sqlite":
+        return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
+    file = next(row[2] for row in connection.exec_driver_sql("PRAGMA database_list") if row[1] == "main")
+    return sum(path.stat().st_size for path in (Path(file), Path(f"{file}-wal")) if path.exists())
 
 
 # Backups

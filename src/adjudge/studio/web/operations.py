@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -28,12 +27,11 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from sqlalchemy import Connection, text
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adjudge.studio.record import schema
-from adjudge.studio.record.store import Change
+from adjudge.studio.record.store import Change, database_bytes
 from adjudge.studio.records import Unsaved
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.security import require_token, studio_of
@@ -105,14 +103,6 @@ class Meters(Collector):
             ("adjudge_database_bytes", "Size of the database.", self.database_bytes),
         ):
             yield GaugeMetricFamily(name, about, amount)
-
-
-def database_bytes(connection: Connection) -> int:
-    """Return the size of a database: SQLite's file with its journal, or what PostgreSQL says."""
-    if connection.dialect.name != "sqlite":
-        return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
-    file = next(row[2] for row in connection.exec_driver_sql("PRAGMA database_list") if row[1] == "main")
-    return sum(path.stat().st_size for path in (Path(file), Path(f"{file}-wal")) if path.exists())
 
 
 @router.get("/healthz", include_in_schema=False)

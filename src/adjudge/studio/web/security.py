@@ -29,6 +29,7 @@ from adjudge.studio.studio import Studio
 from adjudge.studio.work.commands import current_assignment
 
 MOST_BYTES = 1_000_000  # of a request body
+CHANGE_BYTES = 1_000  # that a change counts besides its body: rows that the studio adds to it
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")  # these change nothing
 CACHEABLE = ("/static/", "/documents/")  # what a browser may cache; any other page may be personal
 FRAMED = "/crowd/mturk"  # the page that a platform shows in a frame
@@ -117,6 +118,7 @@ class Headers:
         limits = (limit for start, limit in self.path_limits.items() if path.startswith(start))
         limit = next(limits, self.most_bytes)
         body = _Body(receive, limit)
+        scope.setdefault("state", {})["body"] = body  # ``require_judge`` counts its bytes
         response = _Response(send, body, lambda headers: self._add(scope["scheme"], path, headers))
         request = RequestHeaders(scope=scope)
         if is_cross_site(scope["method"], request):
@@ -319,6 +321,7 @@ def require_caller(request: Request, action: str, csrf: str | None = None) -> Ca
         raise Refused(403, "role", f"A {caller.person.role} may not do this.")
     if request.method not in SAFE_METHODS and not bearer_token(request):
         check_csrf(request, caller.session, csrf if csrf is not None else request.headers.get("x-csrf"))
+    check_rate(request, "person", str(caller.person.id))
     return caller
 
 
@@ -329,9 +332,10 @@ def check_csrf(request: Request, session: str, token: str | None) -> None:
 
 
 def require_judge(request: Request) -> Caller:
-    """Return the judge who sends a request, or refuse it; the rate of requests is limited."""
+    """Return the judge who sends a request, or refuse it; what they send in an hour is limited."""
     caller = require_caller(request, "judge")
-    check_rate(request, "judge", str(caller.person.id))
+    if request.method not in SAFE_METHODS:
+        check_rate(request, "bytes", str(caller.person.id), CHANGE_BYTES + request.state.body.received)
     assignment = current_assignment(studio_of(request).ledger, caller.person)
     if assignment is not None and assignment.outcome in UNFINISHED and assignment.outside != caller.bound:
         # somebody who guesses a worker's id, or accepts a second task on a platform, has no access to the first task
@@ -340,20 +344,22 @@ def require_judge(request: Request) -> Caller:
     return caller
 
 
-def check_rate(request: Request, purpose: str, key: str) -> None:
-    """Refuse a client that sends too many requests for one purpose.
+def check_rate(request: Request, purpose: str, key: str, cost: float = 1.0) -> None:
+    """Refuse a client that sends too many requests, or too many bytes, for one purpose.
 
     Parameters
     ----------
     request
         The request that is answered.
     purpose
-        A key of ``studio.RATES``.
+        A key of ``studio.RATES`` or of ``studio.setting_rates``.
     key
         Who is counted: an address, an account, a person or the token of a set.
+    cost
+        How much is counted: one request, or the number of bytes.
     """
     studio = studio_of(request)
-    wait = studio.limits.take(purpose, key, studio.now())
+    wait = studio.limits.take(purpose, key, studio.now(), cost)
     if wait > 0:
         raise Refused(429, "slow down", f"Too many requests. Try again in {wait:.0f} s.", retry_after=wait)
 

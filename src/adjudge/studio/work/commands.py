@@ -39,6 +39,7 @@ def new_token() -> str:
 
 
 Rows = list[tuple[Table, Row]]
+FINISHING = 20  # answers to a document beyond the quota, so that a set can still be finished
 RETURNED_TOO_OFTEN = "{n} assignments did not pass the checks."  # why the studio itself pauses a judge
 ENDED = ("passed", "approved", "returned", "submitted")  # outcomes of work that was done to its end
 
@@ -137,15 +138,16 @@ def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generato
 def save_answers(ledger: Ledger, now: float, person: int, token: str, sent: Sequence[Row]) -> Change:
     """Store answers; those with a known key are stored already."""
     part = open_set(ledger, person, token)
-    rows, _ = _answer_rows(ledger, part, now, sent)
+    most = ledger.campaign.settings.limits.answers_per_document
+    rows, _ = _answer_rows(ledger, part, now, sent, most)
     return Change(rows, [row["key"] for row in sent])
 
 
-def _answer_rows(ledger: Ledger, part: Set, now: float, sent: Sequence[Row]) -> tuple[Rows, list[Answer]]:
-    """Return the rows of new answers, and the answers of the set after them."""
+def _answer_rows(ledger: Ledger, part: Set, now: float, sent: Sequence[Row], most: int) -> tuple[Rows, list[Answer]]:
+    """Return the rows of new answers, at most so many for a document, and the answers of the set after them."""
     rows: Rows = []
     answers = list(part.answers)
-    keys = set(part.keys)
+    keys, stored = set(part.keys), list(part.stored)
     for row in sent:
         if row["slot"] >= len(part.items):
             raise Refused(422, "slot", f"The set has {len(part.items)} documents; there is no slot {row['slot']}.")
@@ -153,11 +155,15 @@ def _answer_rows(ledger: Ledger, part: Set, now: float, sent: Sequence[Row]) -> 
             raise Refused(422, "rank", f"The set has {len(part.items)} documents; there is no rank {row['rank']}.")
         if row["key"] in keys:
             continue
+        if stored[row["slot"]] >= most:
+            message = f"The answer to this document was changed {most} times. The last one that was saved counts."
+            raise Refused(409, "quota", message)
+        stored[row["slot"]] += 1
         keys.add(row["key"])
-        stored = {**row, "told": int(row["told"]), "relevance": row["relevance"] if row["told"] else None}
+        values = {**row, "told": int(row["told"]), "relevance": row["relevance"] if row["told"] else None}
         id_ = ledger.next_id(schema.answers, len(rows) + 1)
-        rows.append((schema.answers, {"id": id_, "at": now, "set": part.id, **stored}))
-        answers[row["slot"]] = Answer(stored["relevance"], row["told"], row["rank"], row["seconds"], row["comment"])
+        rows.append((schema.answers, {"id": id_, "at": now, "set": part.id, **values}))
+        answers[row["slot"]] = Answer(values["relevance"], row["told"], row["rank"], row["seconds"], row["comment"])
     return rows, answers
 
 
@@ -189,7 +195,8 @@ def finish_set(ledger: Ledger, now: float, person: int, token: str, sent: Sequen
     if part.finished is not None:
         return Change(answer=(assignment.id, []))
     open_set(ledger, person, token)
-    rows, answers = _answer_rows(ledger, part, now, sent)
+    most = ledger.campaign.settings.limits.answers_per_document
+    rows, answers = _answer_rows(ledger, part, now, sent, most + FINISHING)
     incompatible = problems(answers)
     if incompatible:
         return Change(rows, (assignment.id, incompatible))
@@ -346,6 +353,24 @@ def hand_in(ledger: Ledger, now: float, began: float = 0.0) -> Change:
 def _has_lapsed(ledger: Ledger, assignment: Assignment, now: float, began: float) -> bool:
     """Return whether the lease of an assignment is over."""
     return now - max(assignment.active, began) > 60 * ledger.campaign.settings.assignment.lease_minutes
+
+
+def switch_rows(ledger: Ledger, now: float, by: int | None, paused: bool, reason: str = "") -> Rows:
+    """Return the rows that pause the campaign or resume it; ``by`` is the lead, None for the studio with its reason."""
+    values = {"paused": str(int(paused)), "pause reason": reason}
+    first = ledger.next_id(schema.switches)
+    return [
+        (schema.switches, {"id": first + n, "at": now, "name": name, "value": value, "by": by})
+        for n, (name, value) in enumerate(values.items())
+        if name == "paused" or value != ledger.switches.get(name, "")
+    ]
+
+
+def pause(ledger: Ledger, now: float, reason: str) -> Change:
+    """Pause the campaign for a reason that the desk shows; the studio does this, not a person."""
+    if ledger.switches.get("paused") == "1":
+        return Change()
+    return Change(switch_rows(ledger, now, None, True, reason), True, ("studio", "campaign paused", {"reason": reason}))
 
 
 def release_broken(ledger: Ledger, now: float) -> Change:

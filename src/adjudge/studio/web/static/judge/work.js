@@ -171,6 +171,7 @@ export function openWork(main, first, context) {
     if (!(error instanceof Failure)) throw error;
     if (error.status === 401 || error.status === 403) return context.signedOut();
     if (error.status === 409 && error.problems.length) return refuse(error.problems);
+    if (error.code === "quota") return context.message(t("quota"));
     if (error.code === "finished" || error.code === "early") return end(context.elsewhere);
     if (error.status === 410 || error.status === 404) return end(context.over);
     context.message(error.message || t("failed"));
