@@ -1,4 +1,4 @@
-"""Generates pages from the code: commands, Python names, models, features, settings, the picture of the README.
+"""Generates pages from the code: commands, Python names, models, features, settings, the API, the README's picture.
 
 ``--check`` writes nothing and fails if a page is out of step with the code.
 """
@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -23,6 +24,8 @@ from adjudge.inference.model import MODELS
 from adjudge.learn.features import FEATURES
 from adjudge.metrics.ranking import KINDS, PARAMETERS
 from adjudge.studio.settings import SETTINGS
+from adjudge.studio.web.routes_api import ERRORS
+from adjudge.studio.web.routes_api import document as openapi
 
 HERE = Path(__file__).parent
 NAMES = sorted([*adjudge.MODULES, *(name for names in adjudge.HOMES.values() for name in names)])
@@ -218,6 +221,87 @@ def campaigns_page() -> str:
     return before + start + _table(("setting", "default", "allowed values", "description"), rows) + end + after
 
 
+def api_document() -> str:
+    """Return the OpenAPI document of the studio's API."""
+    return json.dumps(openapi(), indent=1, ensure_ascii=False) + "\n"
+
+
+def api_page() -> str:
+    """Return the page on the studio's API: what its OpenAPI document says, to be read."""
+    paths = [(method.upper(), path, one) for path, item in openapi()["paths"].items() for method, one in item.items()]
+    scopes = {one["operationId"]: next(iter(one["security"][0].values()))[0] for _, _, one in paths}
+    rows = [
+        (
+            f"[`{method} {path}`](#{one['operationId'].replace('_', '-')})",
+            f"`{scopes[one['operationId']]}`",
+            one["summary"],
+        )
+        for method, path, one in paths
+    ]
+    parts = [
+        f"# API of the studio\n\n{NOTE} The studio serves the same as an OpenAPI 3.1 document at `/api/openapi.json` "
+        "(a copy: [openapi.json](openapi.json)).\n",
+        openapi()["info"]["description"],
+        "```sh\ncurl -H 'Authorization: Bearer adj_...' 'https://judge.example.org/api/v1/judgments?after=0&limit=100'\n```\n",
+        _table(("route", "scope", "answer"), rows),
+        *(part for method, path, one in paths for part in _operation(method, path, one)),
+        "## Errors\n",
+        _table(("status", "meaning"), [(str(code), text) for code, text in ERRORS.items()]),
+    ]
+    return "\n".join(parts)
+
+
+def _operation(method: str, path: str, one: Mapping[str, Any]) -> list[str]:
+    """Return the section of one route of the API: what it does, its parameters, its body and its answer."""
+    parts = [f"## {one['operationId'].replace('_', ' ')}\n", f"`{method} {path}`: {one['description']}\n"]
+    if "parameters" in one:
+        parts.append(_table(("parameter", "value", "description"), [_parameter(row) for row in one["parameters"]]))
+    body = one.get("requestBody", {})
+    if "description" in body:
+        parts.append(f"Body: {body['description']}.\n")
+    for name, content in (
+        ("Body", body.get("content", {})),
+        ("Answer", one["responses"].get("200", one["responses"].get("201"))["content"]),
+    ):
+        if reference := content.get("application/json", {}).get("schema", {}).get("$ref"):
+            parts += [f"{name}:\n", *_schema_tables(reference)]
+    return parts
+
+
+def _parameter(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the row of a parameter of the API."""
+    default = row["schema"].get("default")
+    value = _kind(row["schema"]) + ("" if default is None else f", default `{json.dumps(default)}`")
+    return f"`{row['name']}`", value, row.get("description", "")
+
+
+def _schema_tables(reference: str) -> list[str]:
+    """Return the table of the fields of a schema, then those of the schemas that it contains."""
+    schema = openapi()["components"]["schemas"][reference.rsplit("/", 1)[1]]
+    rows = [(f"`{name}`", _kind(field), field.get("description", "")) for name, field in schema["properties"].items()]
+    inner = re.findall(r'"\$ref": "([^"]+)"', json.dumps(schema))
+    title = f"{schema['description']}\n" if "description" in schema else ""
+    return [
+        title,
+        _table(("field", "value", "description"), rows),
+        *(t for name in inner for t in _schema_tables(name)),
+    ]
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """Return what a value of the API may be, in words."""
+    if "$ref" in schema:
+        return schema["$ref"].rsplit("/", 1)[1]
+    if "anyOf" in schema:
+        return " or ".join(_kind(part) for part in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema['items'])}"
+    limits = [f"{word} {schema[key]:,}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    return " ".join([schema.get("type", "any"), *limits])
+
+
 def _toml(value: object) -> str:
     """Return a default value in the syntax of campaign.toml."""
     return json.dumps(list(value) if isinstance(value, tuple) else value)
@@ -268,6 +352,8 @@ def _text(x: float, y: float, words: str, anchor: str, ink: str = "black") -> st
 PAGES = {
     "reference/models.md": models_page,
     "reference/measures.md": measures_page,
+    "reference/api.md": api_page,
+    "reference/openapi.json": api_document,
     "how-to/features.md": features_page,
     "how-to/campaigns.md": campaigns_page,
     "judges.svg": picture,

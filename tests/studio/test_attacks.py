@@ -15,6 +15,7 @@ from adjudge.studio.work.people import invite
 
 OPEN = {"/", "/sign-in", "/sign-out", "/join/{invitation}", "/register", "/crowd/prolific", "/crowd/mturk"}
 OPEN |= {"/healthz", "/readyz", "/metrics"}  # for this machine; test_operations.py has the others
+OPEN |= {"/api/openapi.json"}  # describes the API, and nothing of the campaign
 BY_ADDRESS = {"/documents/{token}/{slot}", "/documents/{token}/{slot}/matches"}  # the address is the right to see it
 LEADS = {  # what a reviewer may not
     "/desk/campaign",
@@ -128,7 +129,7 @@ def test_other_sites_are_refused_at_the_doors_too(site):
 
 def test_programs_need_a_token_and_its_scope(site):
     """A session, or a judge's, is none."""
-    for path in ("/api/export/judgments", "/api/live"):
+    for path in ("/api/export/judgments", "/api/live", "/api/v1/judgments", "/api/v1/people", "/api/v1/events"):
         assert site.ask("GET", path, "lead").status_code == 401
         assert site.ask("GET", path, headers={"Authorization": "Bearer adj_forged"}).status_code == 401
 

@@ -51,7 +51,7 @@ KEY_BYTES = 32
 TAG_BYTES, NUMBER_BYTES = 12, 8  # of a prompt's id: 20 bytes are 32 letters without unused bits
 LONGEST_SIGNED = 1_000  # characters of a signed text; ours are shorter
 
-SCOPES = frozenset(("read", "export", "import"))
+SCOPES = frozenset(("read", "export", "import", "invite"))
 PREFIX = "adj_"  # makes a token recognisable in a log or a repository
 
 MOST_BUCKETS = 20_000  # per purpose, about 4 MB

@@ -531,22 +531,36 @@ def fresh_grades(connection: Connection, campaign: Campaign) -> ItemGrades | Non
 
 
 def read_item_beliefs(
-    connection: Connection, folder: Path, fresh: Floats | None = None, fresh_grades: ItemGrades | None = None
+    connection: Connection,
+    folder: Path,
+    fresh: Floats | None = None,
+    fresh_grades: ItemGrades | None = None,
+    within: range | None = None,
 ) -> Iterator[ItemBelief] | None:
-    """Return what the consensus, or a fresh one, says about every item in order; None without a consensus."""
+    """Return what the consensus, or a fresh one, says about items in order; None without a consensus.
+
+    ``within`` are the numbers of the items, by default all.
+    """
     belief = read_belief(folder) if fresh is None else fresh
     grades = read_grades(folder) if fresh is None else fresh_grades
-    return None if belief is None else _iterate_items(connection, belief, grades)
+    return None if belief is None else _iterate_items(connection, belief, grades, within)
 
 
-def _iterate_items(connection: Connection, belief: Floats, grades: ItemGrades | None) -> Iterator[ItemBelief]:
+def _iterate_items(
+    connection: Connection, belief: Floats, grades: ItemGrades | None, within: range | None
+) -> Iterator[ItemBelief]:
     """Yield items with their belief and the number of their judgments by judges who are not excluded."""
-    tally = select(judgments.c.item, func.count().label("n")).where(counts()).group_by(judgments.c.item).subquery()
+    tallied = select(judgments.c.item, func.count().label("n")).where(counts())
+    if within is not None:
+        tallied = tallied.where(judgments.c.item.between(within.start, within.stop - 1))
+    tally = tallied.group_by(judgments.c.item).subquery()
     query = (
         select(items.c.id, items.c.topic, items.c.document, func.coalesce(tally.c.n, 0))
         .select_from(items.outerjoin(tally, tally.c.item == items.c.id))
         .order_by(items.c.id)
     )
+    if within is not None:
+        query = query.where(items.c.id.between(within.start, within.stop - 1))
     place = {} if grades is None else {number: i for i, number in enumerate(grades.item.tolist())}
     for item, topic, document, n in connection.execution_options(yield_per=2_000).execute(query):
         if item < len(belief) and np.isfinite(belief[item]):

@@ -84,6 +84,25 @@ def invite(ledger: Ledger, now: float, by: int | None, role: str, name: str, day
     return people.invite(ledger, now, role, name, days, by)
 
 
+def invite_by_token(ledger: Ledger, now: float, token: str, role: str, name: str, days: float) -> Change:
+    """Create an invitation for a program; only a lead invites leads.
+
+    Parameters
+    ----------
+    ledger, now
+        The present state, and the time.
+    token
+        The name of the API token.
+    role, name, days
+        As for ``invite``.
+    """
+    if role == "lead":
+        raise Refused(403, "role", "An API token cannot invite a lead: do that at the desk.")
+    change = invite(ledger, now, None, role, name, days)
+    _, action, detail = change.audit or ("", "invited", {})
+    return change._replace(audit=(actor_name(ledger, token), action, detail))
+
+
 def change_standing(ledger: Ledger, now: float, by: int, person: int, standing: str, reason: str) -> Change:
     """Exclude or pause a judge; the answer is the new standing.
 

@@ -27,14 +27,15 @@ from starlette.middleware.gzip import GZipMiddleware
 from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio, open_studio
-from adjudge.studio.web import operations, routes_desk, routes_judge, routes_sign_in
+from adjudge.studio.web import operations, routes_api, routes_desk, routes_judge, routes_sign_in
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
 from adjudge.studio.web.security import Headers, inner_path, root_of
 from adjudge.studio.work.people import invite
 
 LOG = logging.getLogger("adjudge")
-UPLOAD_BYTES = {"/desk/data": 100_000_000, "/api/import": 100_000_000}  # paths that accept tables of judgments
+# paths that accept tables of judgments
+UPLOAD_BYTES = dict.fromkeys(("/desk/data", "/api/import", "/api/v1/judgments"), 100_000_000)
 STATIC = Path(__file__).parent / "static"
 
 
@@ -58,8 +59,9 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio, app.state.root = studio, root
     app.state.meters = Meters(studio)
-    for routes in (routes_judge, routes_sign_in, routes_desk, operations):
+    for routes in (routes_judge, routes_sign_in, routes_desk, routes_api, operations):
         app.include_router(routes.router)
+    app.include_router(routes_api.description)
     # Only static files are compressed: the compressed length of a page with secrets would reveal something about them.
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
     app.add_exception_handler(Refused, _handle_refused)
