@@ -17,7 +17,7 @@ from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.studio.demo import make_demo
 
 
-@pytest.mark.parametrize("command", ["new", "check"])
+@pytest.mark.parametrize("command", ["new", "check", "clone", "archive"])
 def test_help_teaches_with_examples_that_work(run, command):
     """Every command of a campaign shows examples, and they run."""
     displayed = re.findall(r"^\s*\$ (adjudge.*)$", run("campaign", command, "--help").out, re.MULTILINE)
@@ -246,3 +246,15 @@ def test_check_says_what_changed_since_work_began(run, folder):
     checked = run("campaign", "check", str(folder))
     assert checked.code == 0
     assert "1 pair is judged but no longer in the files; the judgments are kept: " in checked.err
+
+
+def test_a_campaign_is_cloned_and_archived(run):
+    """The clone has the lead who is named; archiving is undone by --reopen."""
+    run("campaign", "new", "trial", "--demo")
+    nobody = run("campaign", "clone", "trial", "second", "--lead", "lea")
+    assert (nobody.code, nobody.err) == (2, "adjudge: --lead 'lea' is not a lead of this campaign\n")
+    created = run("campaign", "clone", "trial", "second", "--name", "Second round")
+    assert (created.code, created.out.splitlines()[0]) == (0, "wrote second")
+    assert run("campaign", "archive", "second").out == "second is archived\n"
+    assert run("campaign", "archive", "second").err == "adjudge: The campaign is already archived.\n"
+    assert run("campaign", "archive", "second", "--reopen").out == "second is open again\n"

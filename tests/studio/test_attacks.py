@@ -19,6 +19,7 @@ OPEN |= {"/api/openapi.json"}  # describes the API, and nothing of the campaign
 BY_ADDRESS = {"/documents/{token}/{slot}", "/documents/{token}/{slot}/matches"}  # the address is the right to see it
 LEADS = {  # what a reviewer may not
     "/desk/campaign",
+    "/desk/archive",
     "/desk/judges/{person}/standing",
     "/desk/assignments/{assignment}/release",
     "/desk/assignments/{assignment}/approve",

@@ -63,7 +63,11 @@ LISTS = (simulate.simulate, catalogue.models, catalogue.datasets)  # called with
 app = command_group(completion=True)
 for section, commands in SECTIONS.items():
     add_commands(app, section, commands, without_arguments=LISTS)
-add_commands(campaign.campaign, "Set up", (campaign.new, campaign.check, campaign.gate, campaign.invite))
+add_commands(
+    campaign.campaign,
+    "Set up",
+    (campaign.new, campaign.clone, campaign.check, campaign.gate, campaign.invite, campaign.archive),
+)
 add_commands(
     campaign.campaign, "Data", (campaign.export_, campaign.import_, campaign.prompts, campaign.backup, campaign.verify)
 )

@@ -138,6 +138,68 @@ def new(
     print(f"\nNext: check the settings in {Path(folder) / 'campaign.toml'}, then: adjudge serve {shlex.quote(folder)}")
 
 
+def clone(
+    folder: Folder,
+    target: Annotated[str, typer.Argument(metavar="NEW", help="Folder of the new campaign.")],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="TEXT", help="Name of the clone; default: that of its folder.")
+    ] = None,
+    lead: Annotated[
+        str, typer.Option("--lead", metavar="NAME", help="Lead of the campaign who also leads the clone.")
+    ] = "",
+) -> None:
+    """Copy the settings, topics, documents, gold and sets of a campaign to a new folder, without its people and work.
+
+    The clone has a key and a database of its own. With --lead, a lead of the campaign becomes the lead of the clone and
+    signs in with the same password. Both audit logs note it. The studio must not be running; several campaigns that
+    one studio serves are cloned on its front page.
+
+    \b
+    $ adjudge campaign new trial/ --demo
+    $ adjudge campaign clone trial/ second/ --name "Second round"
+    """
+    require_studio()
+    from adjudge.studio.clone import clone_campaign
+    from adjudge.studio.studio import open_studio
+
+    studio = open_studio(folder)
+    try:
+        number = studio.ledger.named.get(lead.casefold())
+        if lead and (number is None or studio.ledger.people[number].role != "lead"):
+            raise UsageError(f"--lead {quote(lead)} is not a lead of this campaign")
+        created = clone_campaign(studio, target, name=name, lead=number)
+    finally:
+        studio.store.close()
+    print(f"wrote {target}")
+    _show(created.campaign, created.notes)
+
+
+def archive(
+    folder: Folder,
+    reopen: Annotated[bool, typer.Option("--reopen", help="Open an archived campaign again.")] = False,
+) -> None:
+    """Archive a campaign: it can be read and exported, and nobody joins it, works on it or decides in it.
+
+    Judges must have no open work. Nothing is deleted, and --reopen undoes it. The studio must not be running; while it
+    runs, its desk archives and reopens.
+
+    \b
+    $ adjudge campaign new trial/ --demo
+    $ adjudge campaign archive trial/
+    $ adjudge campaign archive trial/ --reopen
+    """
+    require_studio()
+    from adjudge.studio.desk.decisions import archive_campaign
+    from adjudge.studio.studio import open_studio
+
+    studio = open_studio(folder)
+    try:
+        studio.store.do(lambda ledger, now: archive_campaign(ledger, now, None, not reopen))
+    finally:
+        studio.store.close()
+    print(f"{folder} is {'open again' if reopen else 'archived'}")
+
+
 def check(folder: Folder) -> None:
     """Print what a campaign contains and how much work it is, or all its problems with file and line.
 

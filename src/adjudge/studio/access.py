@@ -33,7 +33,7 @@ ACTIONS = {
     "judge": frozenset(("judge",)),
     "reviewer": frozenset(("desk", "rule")),
     "lead": frozenset(
-        ("desk", "rule", "invite", "exclude", "approve", "reassign", "pause", "export", "import", "token")
+        ("desk", "rule", "invite", "exclude", "approve", "reassign", "pause", "archive", "export", "import", "token")
     ),
 }
 

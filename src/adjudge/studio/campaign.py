@@ -323,6 +323,37 @@ def new_campaign(
     return Created(load_campaign(path), tuple(notes))
 
 
+def clone_files(campaign: Campaign, target: Path, name: str | None = None) -> Created:
+    """Copy the files of a campaign to a new folder, completely or not at all, and load it.
+
+    Parameters
+    ----------
+    campaign
+        The campaign whose settings, topics, documents, pool, gold and sets are copied.
+    target
+        The new folder.
+    name
+        The name of the new campaign; without one, the name of its folder.
+    """
+    if target.is_dir() and any(target.iterdir()):
+        raise InputError("is not empty: choose a new folder", str(target))
+    settings, default, notes = campaign.settings, Settings().store.database, list[str]()
+    if settings.store.database != default:  # two campaigns never share a database
+        notes.append(f"store.database is set to {quote(default)}, a new database in {target}")
+    about = settings.campaign.model_copy(update={"name": name or target.resolve().name[:120]})
+    store = settings.store.model_copy(update={"database": default})
+    text = settings_text(settings.model_copy(update={"campaign": about, "store": store}))
+
+    def write(staging: Path) -> None:
+        for file in FILES:
+            if (campaign.folder / file).exists():
+                shutil.copyfile(campaign.folder / file, staging / file)
+        (staging / SETTINGS_FILE).write_text(text, encoding="utf8", newline="")
+
+    place_files(target, write, force=False)
+    return Created(load_campaign(target), tuple(notes))
+
+
 def place_files(path: Path, write: Callable[[Path], None], force: bool) -> None:
     """Let ``write`` fill a temporary folder, check it as a campaign, and only then move its files to ``path``."""
     _check_target(path, force)

@@ -127,7 +127,7 @@ class Studio:
         last: tuple[int, ...] | None = None
         while True:
             try:
-                if (new := news(self.ledger)) != last or self.beliefs.due:
+                if not self.ledger.archived and ((new := news(self.ledger)) != last or self.beliefs.due):
                     self.consensus_failures += not await refresh_consensus(self.campaign.folder)
                     last = new
                 if self.beliefs.refresh():

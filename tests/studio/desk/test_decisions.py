@@ -293,3 +293,26 @@ def test_the_past_says_who_stopped_a_judge(desk):
     with desk.store.reading() as connection:
         assert read_past(connection, desk.ann)[:2] == ("new", False)
         assert read_past(connection, desk.bob)[:2] == ("new", True)
+
+
+def test_an_archived_campaign_is_only_read(desk):
+    """It is archived once nobody has open work; then nobody joins, works or decides, until it is reopened."""
+    with pytest.raises(Refused, match="Judges have 1 open assignment: pause the campaign"):
+        desk.do(lead.archive_campaign, desk.lead, True)
+    desk.do(lead.reassign, desk.lead, desk.open.id)
+    with pytest.raises(Refused, match="The campaign is not archived"):
+        desk.do(lead.archive_campaign, desk.lead, False)
+    desk.do(lead.archive_campaign, desk.lead, True)
+    assert desk.store.ledger.archived
+    with pytest.raises(Refused, match="The campaign is archived"):
+        desk.open_work(desk.ann)
+    for command in (
+        lambda: desk.do(lead.invite, desk.lead, "judge", "new", 14),
+        lambda: desk.do(lead.change_standing, desk.lead, desk.ann, "paused", "wait"),
+        lambda: desk.person("new"),
+    ):
+        with pytest.raises(Refused, match="This campaign is archived: it can be read and exported"):
+            command()
+    desk.do(lead.new_api_token, desk.lead, "archive", "export")
+    desk.do(lead.archive_campaign, desk.lead, False)
+    assert desk.open_work(desk.ann).sets

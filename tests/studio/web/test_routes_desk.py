@@ -122,6 +122,19 @@ def test_the_campaign_is_paused_and_goes_on(site):
     assert site.studio.ledger.switches["paused"] == "0"
 
 
+def test_the_campaign_is_archived_and_reopened(site):
+    """By a button of leads, once nobody has open work; every page of the desk says so, and exports stay."""
+    assert site.post("/desk/archive", archived="1").status_code == 409
+    site.post(f"/desk/assignments/{site.made.open.id}/release")
+    assert site.post("/desk/archive", archived="1").headers["location"] == "/desk?done=archived"
+    assert "it can be read and exported, and nothing is added to it" in site.look("/desk").text
+    assert '<span class="chip warn">archived</span>' in site.look("/desk/judges").text
+    assert site.look("/desk/data/judgments").status_code == 200
+    assert site.post("/desk/people/invite", role="judge", days="7").status_code == 409
+    assert site.post("/desk/archive", archived="0").headers["location"] == "/desk?done=reopened"
+    assert '<span class="chip warn">archived</span>' not in site.look("/desk/judges").text
+
+
 def test_only_known_words_are_echoed(site):
     """A link cannot make the desk say what it likes."""
     assert "hacked" not in site.look("/desk?done=hacked").text

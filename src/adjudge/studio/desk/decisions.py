@@ -58,6 +58,30 @@ def switch_campaign(ledger: Ledger, now: float, by: int, paused: bool) -> Change
     return Change(switch_rows(ledger, now, by, paused), paused, (actor_name(ledger, by), action, {}))
 
 
+def archive_campaign(ledger: Ledger, now: float, by: int | None, archived: bool) -> Change:
+    """Archive the campaign, so that it can only be read and exported, or reopen it; judges must have no open work.
+
+    Parameters
+    ----------
+    ledger, now
+        The present state, and the time.
+    by
+        The lead who decides, or None for the command line.
+    archived
+        True to archive, False to reopen.
+    """
+    if archived == ledger.archived:
+        raise Refused(409, "archived", f"The campaign is {'already' if archived else 'not'} archived.")
+    if archived and (working := len(ledger.open_assignments())):
+        sentence = (
+            f"Judges have {working} open assignment{'s' if working > 1 else ''}: pause the campaign and wait, or "
+        )
+        raise Refused(409, "working", sentence + "take the work back at the page of each judge.")
+    row = {"id": ledger.next_id(schema.switches), "at": now, "name": "archived", "value": str(int(archived)), "by": by}
+    action = "campaign archived" if archived else "campaign reopened"
+    return Change([(schema.switches, row)], archived, (actor_name(ledger, by), action, {}))
+
+
 def invite(ledger: Ledger, now: float, by: int | None, role: str, name: str, days: float) -> Change:
     """Create an invitation; the answer is its number, which is signed to make a link.
 

@@ -299,6 +299,7 @@ class Live(NamedTuple):
     at: float
     paused: bool
     pause_reason: str  # if the studio paused it, not a lead
+    archived: bool
     progress: Progress
     pace: Pace
     active: int
@@ -324,6 +325,7 @@ def live(connection: Connection, ledger: Ledger, now: float) -> Live:
         now,
         ledger.switches.get("paused") == "1",
         ledger.switches.get("pause reason", ""),
+        ledger.archived,
         current,
         pace(connection, now, left),
         active_judges(connection, now),

@@ -234,6 +234,7 @@ def live_json(live: Live) -> dict[str, Any]:
     return {
         "at": live.at,
         "paused": live.paused,
+        "archived": live.archived,
         "judged": total.judged,
         "needed": total.needed,
         "items": total.items,

@@ -193,6 +193,11 @@ class Ledger:
             assignment = self.assignments[number]
             assignment.active = max(assignment.active, before.assignments[number].active)
 
+    @property
+    def archived(self) -> bool:
+        """Whether a lead has archived the campaign: it can be read, and no work is added (see ``store``)."""
+        return self.switches.get("archived") == "1"
+
     def open_assignments(self) -> list[Assignment]:
         """Return the assignments that are not over."""
         return [assignment for assignment in self.assignments.values() if not assignment.outcome]

@@ -226,7 +226,7 @@ tokens = Table(
 revocations = Table(
     "revocations", METADATA, Column("token", ForeignKey("tokens.id"), primary_key=True), _at(), _of("person", "by")
 )
-# Settings of the running campaign: the last row of a name counts ("paused": "1").
+# Settings of the running campaign: the last row of a name counts ("paused": "1", "archived": "1").
 switches = Table(
     "switches",
     METADATA,
@@ -248,6 +248,9 @@ audit = Table(
     Column("previous", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
 )
+
+# An archived campaign gets no rows of these tables: nobody joins, works or decides.
+WORK = (people, standings, assignments, answers, finishes, judgments, contests, rulings, invitations, acceptances)
 
 
 def migrate(connection: Connection, now: float, note: bool = True) -> None:

@@ -37,7 +37,7 @@ from adjudge.studio.campaign import FILES, Campaign
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import next_entry
 from adjudge.studio.record.ledger import Ledger
-from adjudge.studio.records import Unsaved
+from adjudge.studio.records import Refused, Unsaved
 
 
 def _steady() -> float:
@@ -315,6 +315,8 @@ class Store:
         now = self.clock()
         try:
             change = request.command(self.ledger, now)
+            if self.ledger.archived:
+                check_archived(change)
         except Exception as error:  # a refusal or a bug: nothing has changed yet
             replies.append(_replying(request.reply, None, error))
             return []
@@ -337,6 +339,13 @@ class Store:
                 ledger = self._fold(connection)
             ledger.copy_activity(self.ledger)
             self.ledger, self._stale = ledger, False
+
+
+def check_archived(change: Change) -> None:
+    """Refuse a change that adds work to an archived campaign."""
+    if any(table in schema.WORK for table, _ in change.rows):
+        sentence = "This campaign is archived: it can be read and exported, and nothing is added. A lead can reopen it."
+        raise Refused(409, "archived", sentence)
 
 
 class _Fault(Exception):  # noqa: N818

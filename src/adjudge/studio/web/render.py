@@ -111,6 +111,8 @@ NAVIGATION = (  # (path, name, the action that a reader must be allowed to do)
 DONE = {  # what the page says after an action, by the word in its address
     "paused": "The campaign is paused: nobody can start new work.",
     "resumed": "The campaign continues.",
+    "archived": "The campaign is archived: it can be read and exported, and nothing is added to it.",
+    "reopened": "The campaign is open again.",
     "standing": "Done. The judge is told with their next request.",
     "reassigned": "The assignment was taken back; its documents go to other judges.",
     "approved": "The assignment was approved: its judgments count.",
@@ -142,6 +144,7 @@ def desk_page(request: Request, caller: Caller, template: str, title: str, **val
         "title": f"{title} · {studio.campaign.settings.campaign.name}",
         "heading": title,
         "campaign": studio.campaign,
+        "archived": studio.ledger.archived,
         "reader": caller.person,
         "may": lambda action: may(role, action),
         "navigation": [(path, name) for path, name, action in NAVIGATION if may(role, action)],

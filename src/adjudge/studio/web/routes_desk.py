@@ -77,6 +77,15 @@ async def pause_or_resume(request: Request, csrf: Text = "", paused: Text = "") 
     return redirect_done("/desk", "paused" if paused == "1" else "resumed")
 
 
+@router.post("/desk/archive")
+async def archive_or_reopen(request: Request, csrf: Text = "", archived: Text = "") -> Response:
+    """Archive the campaign, or open it again."""
+    caller = require_caller(request, "archive", csrf or None)
+    await studio_of(request).do(decisions.archive_campaign, caller.person.id, archived == "1")
+    request.app.state.desk_live = None
+    return redirect_done("/desk", "archived" if archived == "1" else "reopened")
+
+
 @router.get("/desk/judges")
 async def judges(request: Request) -> Response:
     """Show all judges."""

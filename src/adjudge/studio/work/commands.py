@@ -82,6 +82,8 @@ def open_assignment(ledger: Ledger, judge: Person) -> Assignment | None:
 
 def next_kind(ledger: Ledger, judge: Person) -> str:
     """Return what a judge may take on next, or refuse with the reason."""
+    if ledger.archived:
+        raise Refused(409, "archived", "The campaign is archived. Your work is kept.")
     if ledger.switches.get("paused") == "1":
         raise Refused(409, "paused", "The campaign is paused. Your work is kept; please come back later.")
     if judge.standing in ("paused", "excluded"):

@@ -29,6 +29,7 @@ export function stageWords(stage) {
   const words = {
     unqualified: [t("stage_unqualified"), t("stage_unqualified_why")],
     paused: [t("stage_paused"), t("stage_paused_why")],
+    archived: [t("stage_archived"), t("stage_archived_why")],
     excluded: [t("stage_excluded"), t("stage_excluded_why")],
   };
   return words[stage] ?? [t("stage_nothing"), t("stage_nothing_why")];
