@@ -269,7 +269,7 @@ def studio_of(request: Request) -> Studio:
 
 def root_of(request: Request) -> str:
     """Return the path below which the campaign is served, such as ``/c/trial``, or an empty text."""
-    root: str = request.app.state.root
+    root: str = getattr(request.app.state, "root", "")
     return root
 
 
