@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
 from adjudge.cli.campaign import require_studio
 from adjudge.errors import UsageError, quote, quoted
 
+Where: TypeAlias = tuple[str, int, str | None, str | None]  # host, port, proxies, URL
+
 
 def serve(
-    folder: Annotated[
-        str | None, typer.Argument(metavar="CAMPAIGN", help="Folder that `adjudge campaign new` made.")
+    folders: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CAMPAIGN", help="Folders that `adjudge campaign new` made, or one folder with such folders."
+        ),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a demo campaign with work of simulated judges.")] = False,
     host: Annotated[
@@ -33,19 +39,25 @@ def serve(
         str, typer.Option(metavar="KIND", help="Log to standard error: text (warnings) or json (every request).")
     ] = "text",
 ) -> None:
-    """Start the web studio of a campaign, in which judges qualify and judge, and a lead follows the work.
+    """Start the web studio of one campaign or several, in which judges qualify and judge, and a lead follows the work.
 
     On the first start it prints a link for the lead, which can be used once. Everything a judge submits is on disk
     before it is acknowledged, so the studio can be stopped with Ctrl-C at any time.
+
+    Several campaigns have a front page at /, on which people sign in once, and addresses of their own, /c/NAME/ with
+    the names of their folders. Leads clone, archive and reopen campaigns there.
 
     \b
     $ adjudge serve --demo
     $ adjudge campaign new trial/ --demo
     $ adjudge serve trial/
+    $ adjudge serve campaigns/
     $ adjudge serve trial/ --host 0.0.0.0 --url https://judge.example.org --proxies 127.0.0.1
     """
-    _check(folder, demo, url)
+    folder = folders[0] if folders else None
+    _check(folders or [], demo, url)
     require_studio()
+    from adjudge.studio.site import find_campaigns
     from adjudge.studio.web import app
     from adjudge.studio.web.operations import LOGS, configure_log
 
@@ -54,6 +66,10 @@ def serve(
     configure_log(log)
     with contextlib.ExitStack() as stack:
         app.check_port(host, port)
+        campaigns = find_campaigns(folders or [])
+        if campaigns and campaigns != [Path(folder or "")]:
+            _serve_site(campaigns, (host, port, proxies, url), stack)
+            return
         path = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))
         if demo:
             _make_demo(path)
@@ -71,10 +87,36 @@ def serve(
         app.serve(studio, host, port, proxies, ready)
 
 
-def _check(folder: str | None, demo: bool, url: str | None) -> None:
+def _serve_site(campaigns: Sequence[Path], where: Where, stack: contextlib.ExitStack) -> None:
+    """Serve several campaigns."""
+    from adjudge.studio.site import open_site
+    from adjudge.studio.web import app
+    from adjudge.studio.web.site import create_site, root_of_campaign
+
+    host, port, proxies, url = where
+    site = open_site(campaigns, app.open_campaign)
+    stack.callback(site.close)
+    for name, problem in site.problems.items():
+        print(f"{name} cannot be served: {problem}")
+    links = {
+        f"lead of {name}": root_of_campaign(name) + app.invitation_link(studio, "lead")
+        for name, studio in site.studios.items()
+        if not app.has_lead(studio)
+    }
+
+    def ready(port: int) -> None:
+        address = (url or f"http://{host}:{port}").rstrip("/")
+        _print_address(f"{len(site.studios)} campaigns", address, links, temporary=False)
+
+    app.serve(site, host, port, proxies, ready, create_site(site))
+
+
+def _check(folders: Sequence[str], demo: bool, url: str | None) -> None:
     """Raise an error unless there is a campaign to serve, at an address that can be one."""
-    if folder is None and not demo:
+    if not folders and not demo:
         raise UsageError("no campaign is named: give its folder, or --demo")
+    if demo and len(folders) > 1:
+        raise UsageError("--demo serves one campaign: give one folder, or none")
     if url is not None and not url.startswith(("http://", "https://")):
         raise UsageError(f"--url {quote(url)} must begin with http:// or https://")
 

@@ -51,6 +51,7 @@ class Studio:
         self.limits = RateLimiter({**RATES, **setting_rates(campaign.settings.limits)})
         self.stopping = False  # whether the server finishes its last requests
         self.consensus_failures = 0
+        self.turn = asyncio.Semaphore(1)  # for consensus jobs; the campaigns of a site share it
         self.rng = np.random.default_rng(secrets.randbits(128))
 
     @property
@@ -128,7 +129,8 @@ class Studio:
         while True:
             try:
                 if not self.ledger.archived and ((new := news(self.ledger)) != last or self.beliefs.due):
-                    self.consensus_failures += not await refresh_consensus(self.campaign.folder)
+                    async with self.turn:
+                        self.consensus_failures += not await refresh_consensus(self.campaign.folder)
                     last = new
                 if self.beliefs.refresh():
                     await self.do(believe, self.beliefs)

@@ -23,9 +23,11 @@ from fastapi.staticfiles import StaticFiles
 from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.records import Refused
+from adjudge.studio.site import Site
 from adjudge.studio.studio import Studio, open_studio
 from adjudge.studio.web import operations, routes_api, routes_desk, routes_judge, routes_sign_in
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
@@ -72,7 +74,7 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     mturk = studio.campaign.settings.mturk
     hosts = mturk.submit_hosts if mturk.enabled else ()
     app.add_middleware(Headers, mturk_hosts=hosts, path_limits=UPLOAD_BYTES, root=root)
-    app.add_middleware(Observe, meters=app.state.meters)
+    app.add_middleware(Observe, meters=app.state.meters, campaign=root.rpartition("/")[2])
     return app
 
 
@@ -148,22 +150,31 @@ def open_campaign(folder: str) -> Studio:
         raise InputError(f"the database cannot be opened: {str(error.orig).strip()}", folder) from error
 
 
-def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Callable[[int], None]) -> None:
-    """Serve a campaign until interrupted.
+def serve(
+    studio: Studio | Site,
+    host: str,
+    port: int,
+    proxies: str | None,
+    ready: Callable[[int], None],
+    app: ASGIApp | None = None,
+) -> None:
+    """Serve a campaign, or several, until interrupted.
 
     Parameters
     ----------
     studio
-        The open campaign.
+        The open campaign, or the campaigns of a site.
     host, port
         The address to listen on; port 0 takes a free one. A socket that systemd opened is used instead.
     proxies
         The addresses of proxies whose X-Forwarded headers are trusted, separated by commas, or None.
     ready
         Called with the port once requests are accepted.
+    app
+        The application; without one, that of the campaign.
     """
     config = uvicorn.Config(
-        create_app(studio),
+        app or create_app(studio),  # type: ignore[arg-type]
         host=host,
         port=port,
         access_log=False,
@@ -181,7 +192,7 @@ def serve(studio: Studio, host: str, port: int, proxies: str | None, ready: Call
 class _Server(uvicorn.Server):
     """A uvicorn server that reports its port when it is ready, and notes that it stops."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None], studio: Studio) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None], studio: Studio | Site) -> None:
         super().__init__(config)
         self._ready, self._studio = ready, studio
 

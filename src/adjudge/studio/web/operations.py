@@ -17,7 +17,7 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -83,6 +83,10 @@ class Meters(Collector):
         self.commit_size.observe(commands)
         self.commit_seconds.observe(seconds)
 
+    async def measure(self) -> None:
+        """Read the numbers that the studio does not hold."""
+        self.database_bytes = await self._studio.read(database_bytes)
+
     def collect(self) -> Iterator[Metric]:
         """Yield the numbers that the studio holds anyway."""
         studio = self._studio
@@ -103,6 +107,27 @@ class Meters(Collector):
             ("adjudge_database_bytes", "Size of the database.", self.database_bytes),
         ):
             yield GaugeMetricFamily(name, about, amount)
+
+
+class SiteMeters(CollectorRegistry):
+    """The metrics of several campaigns, each with the label ``campaign``, and those of the process once."""
+
+    def __init__(self, meters: Mapping[str, Meters]) -> None:
+        super().__init__()
+        self._meters = meters
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric with the samples of all campaigns."""
+        merged: dict[str, Metric] = {}
+        for campaign, meters in self._meters.items():
+            for metric in meters.registry.collect():
+                process = metric.name.startswith("process_")
+                if process and metric.name in merged:
+                    continue
+                labels = {} if process else {"campaign": campaign}
+                target = merged.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
+                target.samples += [each._replace(labels={**each.labels, **labels}) for each in metric.samples]
+        yield from merged.values()
 
 
 @router.get("/healthz", include_in_schema=False)
@@ -126,7 +151,7 @@ async def metrics(request: Request) -> Response:
     if not is_local(request):
         require_token(request, "read")
     meters: Meters = request.app.state.meters
-    meters.database_bytes = await studio_of(request).read(database_bytes)
+    await meters.measure()
     return Response(generate_latest(meters.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
@@ -164,7 +189,8 @@ def is_local(request: Request) -> bool:
 class Observe:
     """The middleware that numbers, counts and logs requests."""
 
-    def __init__(self, app: ASGIApp, meters: Meters) -> None:
+    def __init__(self, app: ASGIApp, meters: Meters | None = None, campaign: str = "") -> None:
+        self.campaign = {"campaign": campaign} if campaign else {}
         self.app, self.meters = app, meters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -190,9 +216,10 @@ class Observe:
     def _note(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         """Count a request that was answered, and log it."""
         route, method = route_template(scope), scope["method"] if scope["method"] in METHODS else "other"
-        self.meters.requests.labels(method, route, str(status)).inc()
-        self.meters.latency.labels(route).observe(seconds)
-        event = {"request_id": request_id, "method": method, "route": route, "status": status}
+        if self.meters is not None:
+            self.meters.requests.labels(method, route, str(status)).inc()
+            self.meters.latency.labels(route).observe(seconds)
+        event = {"request_id": request_id, **self.campaign, "method": method, "route": route, "status": status}
         LOG.info("request", extra={"event": {**event, "milliseconds": round(1000 * seconds, 3)}})
 
 

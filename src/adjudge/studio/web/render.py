@@ -83,8 +83,25 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     settings = studio_of(request).campaign.settings.campaign
     language = values.pop("language", None) or preferred_language(request, settings.language)
     defaults = {"title": settings.name, "language": language, "texts": texts(language), "csrf": "", "session": ""}
-    defaults["root"] = root_of(request)
+    defaults |= {"root": root_of(request), "site": hasattr(request.app.state, "site")}
     return HTMLResponse(_environment().get_template(template).render({**defaults, **values}), status)
+
+
+def front_page(
+    request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
+) -> HTMLResponse:
+    """Return a page that belongs to no campaign, from a template that uses these values."""
+    language = preferred_language(request, FALLBACK)
+    defaults = {
+        "title": "adjudge",
+        "language": language,
+        "texts": texts(language),
+        "root": "",
+        "csrf": "",
+        "session": "",
+    }
+    text = _environment().get_template(template).render({**defaults, **values})
+    return HTMLResponse(text, status, headers)
 
 
 @functools.cache

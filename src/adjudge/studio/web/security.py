@@ -44,6 +44,7 @@ COMMON_HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), browsing-topics=()",
 }
 COOKIE = "adjudge_session"
+SITE_COOKIE = "adjudge_site"  # of the front page of several campaigns
 UNFINISHED = ("", "passed", "approved")  # outcomes of assignments that are still to be finished or submitted
 
 
@@ -275,7 +276,12 @@ def root_of(request: Request) -> str:
 
 def cookie_name(request: Request) -> str:
     """Return the name of the campaign's session cookie; campaigns of one host do not see each other's."""
-    return COOKIE + root_of(request).replace("/", "-")
+    return session_cookie(root_of(request))
+
+
+def session_cookie(root: str) -> str:
+    """Return the name of the session cookie of the campaign that is served below a path."""
+    return COOKIE + root.replace("/", "-")
 
 
 def current_caller(request: Request) -> Caller | None:
@@ -284,8 +290,11 @@ def current_caller(request: Request) -> Caller | None:
     The session is in the cookie or, for pages in a frame, which have no cookies, in the Authorization header. A session
     that began before the person's last password is not valid.
     """
-    studio = studio_of(request)
-    text = bearer_token(request) or request.cookies.get(cookie_name(request), "")
+    return session_caller(studio_of(request), bearer_token(request) or request.cookies.get(cookie_name(request), ""))
+
+
+def session_caller(studio: Studio, text: str) -> Caller | None:
+    """Return who has a session, or None if it is not valid or over."""
     session = studio.signer.read_session(text, studio.now())
     person = None if session is None else studio.ledger.people.get(session.person)
     if session is None or person is None or session.epoch != person.epoch:

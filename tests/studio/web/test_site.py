@@ -1,0 +1,352 @@
+"""The front page of several campaigns: signing in once, what each person sees and changes, what is kept apart."""
+
+import asyncio
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from adjudge.studio.access import hash_password
+from adjudge.studio.desk import decisions
+from adjudge.studio.record import schema
+from adjudge.studio.site import open_site
+from adjudge.studio.studio import reading_campaign
+from adjudge.studio.web import site as web_site
+from adjudge.studio.web.app import open_campaign
+from adjudge.studio.web.site import create_site
+from adjudge.studio.work import people
+from tests.studio.conftest import crowd_files
+
+FREE = "[qualification]\nrequired = false\n[gate]\nseconds = 0\n"
+SECRET, OTHER = "kopfstein pflaster", "regenschirm gestell"
+PEOPLE = (("lea", "lead"), ("rea", "reviewer"), ("ann", "judge"))
+
+
+async def _nothing(folder):
+    """Ask no other process for the consensus."""
+    return True
+
+
+class Sites:
+    """Two campaigns in one process, elm and oak; lea, rea and ann are in both, bob with another password in oak."""
+
+    def __init__(self, folder):
+        folders = [crowd_files(folder / name, FREE, topics=2, jobs=1, monitoring=0) for name in ("elm", "oak")]
+        self.site = open_site(folders, open_campaign)
+        hashed = hash_password(SECRET)
+        for studio in self.site.studios.values():
+            for name, role in PEOPLE:
+                self.add(studio, name, role, hashed)
+        self.add(self.site.studios["oak"], "bob", "judge", hash_password(OTHER))
+        self.app = create_site(self.site)
+
+    def add(self, studio, name, role, hashed):
+        """Add a person, through an invitation."""
+        number = studio.store.do(lambda ledger, now: people.invite(ledger, now, role))
+        studio.store.do(lambda ledger, now: people.join(ledger, now, number, name, hashed))
+
+    def client(self):
+        """Return a browser."""
+        return httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://studio")
+
+    async def signed_in(self, name="lea", password=SECRET):
+        """Return a browser in which somebody has signed in on the front page."""
+        client = self.client()
+        answer = await client.post("/sign-in", data={"name": name, "password": password})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        return client
+
+    def run(self, script):
+        """Run a test's coroutine while all campaigns take commands."""
+
+        async def running():
+            async with self.app._lifespan(None):
+                await script()
+
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, running()).result()
+
+
+@pytest.fixture
+def sites(tmp_path, monkeypatch):
+    """Return two campaigns in one process."""
+    monkeypatch.delenv("ADJUDGE_DATABASE", raising=False)
+    monkeypatch.setattr("adjudge.studio.studio.refresh_consensus", _nothing)
+    return Sites(tmp_path)
+
+
+async def token_of(client, path="/"):
+    """Return the CSRF token of a page."""
+    return re.search(r'name="csrf" (?:value|content)="([^"]+)"', (await client.get(path)).text)[1]
+
+
+def test_people_sign_in_once(sites):
+    """At all campaigns that have the name and accept the password, each with a cookie of its own at its address."""
+
+    async def script():
+        client = await sites.signed_in()
+        cookies = {(cookie.name, cookie.path) for cookie in client.cookies.jar}
+        assert {("adjudge_session-c-elm", "/c/elm"), ("adjudge_session-c-oak", "/c/oak")} <= cookies
+        assert ("adjudge_site", "/") in cookies
+        for name in ("elm", "oak"):
+            assert (await client.get(f"/c/{name}/desk")).status_code == 200
+        bob = await sites.signed_in("bob", OTHER)
+        assert (await bob.get("/c/oak/judge")).status_code == 200
+        assert (await bob.get("/c/elm/judge")).status_code == 303
+
+    sites.run(script)
+
+
+def test_a_wrong_password_says_no_more_than_an_unknown_name(sites, monkeypatch):
+    """Both are refused in the same words, after as many hashes as the name in most campaigns needs."""
+    computed = []
+    monkeypatch.setattr(web_site, "verify_password", lambda hashed, password: computed.append(hashed))
+
+    async def script():
+        async with sites.client() as client:
+            answers = []
+            for name in ("lea", "bob", "nobody"):
+                answers.append(await client.post("/sign-in", data={"name": name, "password": "wrong"}))
+            assert {answer.status_code for answer in answers} == {401}
+            assert {re.search('role="alert"[^>]*>([^<]*)', answer.text)[1] for answer in answers} == {
+                "Name and password do not match."
+            }
+            assert len(computed) == 0 + 1 + 2
+            assert "adjudge_site" not in client.cookies
+            assert 'name="password"' in (await client.get("/")).text
+
+    sites.run(script)
+
+
+def test_the_front_page_is_no_way_around_a_second_factor(sites):
+    """A campaign that answers the right password with another question gives no session, and is to be entered there."""
+
+    async def asks_for_a_code(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"Your code?"})
+
+    async def script():
+        served = sites.app.campaigns["elm"]
+        asking = type("App", (), {"state": served.app.state, "__call__": staticmethod(asks_for_a_code)})()
+        sites.app.campaigns["elm"] = served._replace(app=asking)
+        client = await sites.signed_in()
+        assert not any(cookie.path == "/c/elm" for cookie in client.cookies.jar)
+        text = (await client.get("/")).text
+        assert 'href="/c/elm/sign-in"' in text
+        assert 'href="/c/elm/"' not in text
+        form = {"csrf": await token_of(client), "archived": "1"}
+        assert (await client.post("/campaigns/elm/archive", data=form)).status_code == 401
+        sites.app.campaigns["elm"] = served  # the code was right: the campaign itself starts the session
+        await client.post("/c/elm/sign-in", data={"name": "lea", "password": SECRET})
+        await client.get("/c/elm/desk")
+        assert 'href="/c/elm/"' in (await client.get("/")).text
+
+    sites.run(script)
+
+
+def test_each_person_sees_what_their_role_allows(sites):
+    """A lead sees people, progress and buttons; a reviewer progress; a judge whether there is work."""
+
+    async def script():
+        lead = (await (await sites.signed_in()).get("/")).text
+        assert lead.count("/archive") == lead.count("/clone") == 2
+        assert re.search(r'<th scope="row">bob</th><td>\N{EN DASH}</td><td>judge</td>', lead)
+        reviewer = (await (await sites.signed_in("rea")).get("/")).text
+        assert "0 of " in reviewer
+        judge = (await (await sites.signed_in("ann")).get("/")).text
+        assert judge.count("There is work for you.") == 2
+        for text in (reviewer, judge):
+            assert "/archive" not in text
+            assert "bob" not in text
+        assert "0 of " not in judge
+
+    sites.run(script)
+
+
+def test_only_leads_change_campaigns_and_only_from_their_page(sites):
+    """Reviewers, judges, strangers, other campaigns' leads and forged forms change nothing."""
+
+    async def script():
+        for name, status in (("rea", 403), ("ann", 403)):
+            client = await sites.signed_in(name)
+            form = {"csrf": await token_of(client), "archived": "1", "folder": "new"}
+            for action in ("archive", "clone"):
+                assert (await client.post(f"/campaigns/elm/{action}", data=form)).status_code == status
+        client = await sites.signed_in()
+        inside = await token_of(client, "/c/elm/desk")
+        for csrf in ("", "x", inside):
+            assert (
+                await client.post("/campaigns/elm/archive", data={"csrf": csrf, "archived": "1"})
+            ).status_code == 403
+        cross = {"Sec-Fetch-Site": "cross-site"}
+        assert (await client.post("/campaigns/elm/archive", headers=cross)).status_code == 403
+        form = {"csrf": await token_of(client), "archived": "1"}
+        assert (await client.post("/campaigns/nothing/archive", data=form)).status_code == 401
+        async with sites.client() as stranger:
+            assert (await stranger.post("/campaigns/elm/archive", data=form)).status_code == 401
+        assert not any(studio.ledger.archived for studio in sites.site.studios.values())
+
+    sites.run(script)
+
+
+def test_a_lead_archives_and_reopens(sites):
+    """The state is shown to everybody, and judges find no work."""
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client)}
+        done = await client.post("/campaigns/elm/archive", data={**form, "archived": "1"})
+        assert done.headers["location"] == "/?done=archived"
+        judge = await sites.signed_in("ann")
+        text = (await judge.get("/")).text
+        assert ("archived" in text, text.count("There is work for you.")) == (True, 1)
+        state = (await judge.get("/c/elm/api/state")).json()
+        assert state["stage"] == "archived"
+        await client.post("/campaigns/elm/archive", data={**form, "archived": "0"})
+        assert (await judge.get("/")).text.count("There is work for you.") == 2
+
+    sites.run(script)
+
+
+def test_a_lead_clones_a_campaign_that_is_served_at_once(sites):
+    """The lead is signed in to it, both audit logs say so, and names that are used or odd are refused."""
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client)}
+        for folder, status in (("oak", 422), ("my trial", 422), ("../x", 422), ("", 422)):
+            answer = await client.post("/campaigns/elm/clone", data={**form, "folder": folder})
+            assert answer.status_code == status, folder
+        done = await client.post("/campaigns/elm/clone", data={**form, "folder": "ash", "title": "Ash"})
+        assert (done.status_code, done.headers["location"]) == (303, "/?done=cloned")
+        assert "Ash" in (await client.get("/c/ash/desk")).text
+        assert "Ash" in (await client.get("/")).text
+        again = await sites.signed_in()
+        assert (await again.get("/c/ash/desk")).status_code == 200
+        assert [person.name for person in sites.site.studios["ash"].ledger.people.values()] == ["lea"]
+
+    sites.run(script)
+    for name, detail in (("elm", '{"to": "ash"}'), ("ash", '{"from": "elm"}')):
+        with reading_campaign(sites.site.folder / name) as (_, connection):
+            rows = connection.execute(schema.audit.select().where(schema.audit.c.what == "campaign cloned")).all()
+            assert [(row.who, row.detail) for row in rows] == [("lea", detail)]
+
+
+def test_what_belongs_to_one_campaign_is_worthless_in_another(sites):
+    """A session, its CSRF token, an invitation, an API token and the address of a document."""
+    elm, oak = sites.site.studios["elm"], sites.site.studios["oak"]
+    number = elm.store.do(lambda ledger, now: people.invite(ledger, now, "lead"))
+    for studio in (elm, oak):  # so that the numbers of people and invitations are the same in both
+        studio.store.do(lambda ledger, now: people.invite(ledger, now, "lead"))
+    lead = elm.ledger.named["lea"]
+    api_token = elm.store.do(lambda ledger, now: decisions.new_api_token(ledger, now, lead, "all", "read export"))
+
+    async def script():
+        client = await sites.signed_in()
+        session = next(cookie.value for cookie in client.cookies.jar if cookie.path == "/c/elm")
+        async with sites.client() as thief:
+            for headers in (
+                {"cookie": f"adjudge_session-c-oak={session}; adjudge_session={session}; adjudge_site={session}"},
+                {"cookie": f"adjudge_session-c-elm={session}"},
+            ):
+                assert (await thief.get("/c/oak/desk", headers=headers)).status_code == 303
+                assert 'name="password"' in (await thief.get("/", headers=headers)).text
+            bearer = {"authorization": f"Bearer {session}"}
+            assert (await thief.get("/c/oak/api/state", headers=bearer)).status_code == 401
+            link = f"/join/{elm.signer.invitation(number)}"
+            assert (await thief.get(f"/c/elm{link}")).status_code == 200
+            assert (await thief.get(f"/c/oak{link}")).status_code == 404
+            form = {"name": "eve", "password": OTHER}
+            assert (await thief.post(f"/c/oak{link}", data=form)).status_code == 404
+            bearer = {"authorization": f"Bearer {api_token}"}
+            assert (await thief.get("/c/elm/api/live", headers=bearer)).status_code == 200
+            assert (await thief.get("/c/oak/api/live", headers=bearer)).status_code == 401
+        csrf = await token_of(client, "/c/elm/desk")
+        assert (await client.post("/c/oak/desk/campaign", data={"csrf": csrf, "paused": "1"})).status_code == 403
+        judge = await sites.signed_in("ann")
+        headers = {"x-csrf": await token_of(judge, "/c/elm/judge")}
+        body = (await judge.post("/c/elm/api/assignment", json={}, headers=headers)).json()
+        document = body["set"]["documents"][0]["url"]
+        assert (await judge.get(f"/c/elm{document}")).status_code == 200
+        assert (await judge.get(f"/c/oak{document}")).status_code == 404
+        assert (await judge.get(document)).status_code == 404
+        answer = {"set": body["set"]["token"], "answers": []}
+        assert (await judge.post("/c/oak/api/finish", json=answer, headers=headers)).status_code == 403
+
+    sites.run(script)
+    assert "eve" not in oak.ledger.named
+
+
+def test_signing_out_ends_all_sessions(sites):
+    """The visit, and the session at every campaign."""
+
+    async def script():
+        client = await sites.signed_in()
+        assert (await client.post("/sign-out", data={"csrf": "x"})).status_code == 403
+        await client.post("/sign-out", data={"csrf": await token_of(client)})
+        assert not list(client.cookies.jar)
+        assert 'name="password"' in (await client.get("/")).text
+        for name in ("elm", "oak"):
+            assert (await client.get(f"/c/{name}/desk")).headers["location"] == f"/c/{name}/sign-in"
+
+    sites.run(script)
+
+
+def test_a_campaign_that_cannot_be_served_is_named_to_leads(sites):
+    """Its address says that it is not available; judges and strangers are told no reason."""
+    sites.site.problems["ash"] = "gold.csv, line 3: the grade is 7"
+
+    async def script():
+        assert "gold.csv, line 3" in (await (await sites.signed_in()).get("/")).text
+        assert "gold.csv" not in (await (await sites.signed_in("ann")).get("/")).text
+        async with sites.client() as client:
+            for path in ("/c/ash", "/c/ash/", "/c/ash/desk"):
+                hindered = await client.get(path)
+                assert (hindered.status_code, "gold.csv" in hindered.text) == (503, False)
+            assert (await client.get("/c/nothing/desk")).status_code == 404
+            assert (await client.get("/c/elm")).headers["location"] == "/c/elm/"
+
+    sites.run(script)
+
+
+def test_operators_see_all_campaigns(sites):
+    """One page of metrics with the campaign as a label, for this machine; ready if every campaign is."""
+
+    async def script():
+        transport = httpx.ASGITransport(sites.app, client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+            text = (await client.get("/metrics")).text
+            assert 'adjudge_people{campaign="elm"} 3.0' in text
+            assert 'adjudge_people{campaign="oak"} 4.0' in text
+            assert text.count("\nprocess_resident_memory_bytes ") == 1
+            assert text.count("# HELP adjudge_people ") == 1
+            assert (await client.get("/readyz")).json() == {"status": "ready"}
+            assert (await client.get("/healthz")).json() == {"status": "alive"}
+            sites.site.studios["oak"].stopping = True
+            unready = await client.get("/readyz")
+            expected = {"status": "not ready", "reason": "The studio is stopping.", "campaign": "oak"}
+            assert (unready.status_code, unready.json()) == (503, expected)
+        transport = httpx.ASGITransport(sites.app, client=("9.9.9.9", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+            assert (await client.get("/metrics")).status_code == 401
+            assert "campaign" not in (await client.get("/readyz")).json()
+
+    sites.run(script)
+
+
+def test_many_attempts_are_slowed_down(sites):
+    """From one address, for names that no campaign has too."""
+
+    async def script():
+        async with sites.client() as client:
+            form = {"name": "nobody", "password": "x"}
+            answers = [await client.post("/sign-in", data=form) for _ in range(3)]
+            assert {answer.status_code for answer in answers} == {401}
+            sites.app.limits._buckets["sign-in"].clear()
+            sites.app.limits._rates["sign-in"] = (1, 600.0)
+            assert (await client.post("/sign-in", data=form)).status_code == 401
+            limited = await client.post("/sign-in", data=form)
+            assert (limited.status_code, limited.headers["retry-after"]) == (429, "60")
+
+    sites.run(script)
