@@ -177,3 +177,24 @@ main(["serve", "--demo", "--port", "0"])
     )
     assert (answer.returncode, answer.stderr) == (130, "adjudge: interrupted\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_several_campaigns_have_a_front_page(serving, tmp_path):
+    """A folder of campaigns, one of them damaged: the others are served, each with a link for its lead."""
+    for name in ("elm", "oak", "ash"):
+        make_demo(tmp_path / "all" / name)
+    (tmp_path / "all" / "ash" / "gold.csv").unlink()
+    _, lines = serving(str(tmp_path / "all"))
+    assert any(line.startswith("ash cannot be served: ") for line in lines)
+    assert any(re.fullmatch(r"2 campaigns: http://127\.0\.0\.1:\d+", line) for line in lines)
+    links = [line.split()[-1] for line in lines if "once:" in line]
+    assert [re.search(r"/c/(\w+)/join/", link)[1] for link in links] == ["elm", "oak"]
+    for address in (links[0], links[0].split("/c/")[0]):
+        with urllib.request.urlopen(address) as page:
+            assert (page.status, b'name="password"' in page.read()) == (200, True)
+
+
+def test_a_demo_is_one_campaign(run):
+    """Two folders and --demo are refused."""
+    refused = run("serve", "--demo", "elm", "oak")
+    assert (refused.code, refused.err) == (2, "adjudge: --demo serves one campaign: give one folder, or none\n")
