@@ -77,13 +77,14 @@ DOORS = [ROOM.parent / "access.py", ROOM.parent / "work" / "people.py"]
 IN_PAGE = re.compile(r'texts\["(\w+)"\]')
 IN_SCRIPT = re.compile(r'\bt\("(\w+)"')
 IN_REFUSAL = re.compile(r'Refused\(\d+, "(\w+)"')
+IN_FRONT = re.compile(r'Refused\(\d+, "((?:campaign|try)_\w+)"')
 BRACES = re.compile(r"\{(\w+)\}")
 
 
 def used():
     """Return every key that a page, a script or a refusal at the door asks for, and who does."""
     requested = [(IN_PAGE, page) for page in PAGES] + [(IN_SCRIPT, script) for script in SCRIPTS]
-    requested += [(IN_REFUSAL, module) for module in DOORS]
+    requested += [(IN_REFUSAL, module) for module in DOORS] + [(IN_FRONT, ROOM / "site.py")]
     return {
         (key, path.name) for pattern, path in requested for key in pattern.findall(path.read_text(encoding="utf-8"))
     }

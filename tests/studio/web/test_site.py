@@ -278,6 +278,34 @@ def test_what_belongs_to_one_campaign_is_worthless_in_another(sites):
     assert "eve" not in oak.ledger.named
 
 
+def test_who_is_signed_in_joins_another_campaign_without_a_new_password(sites):
+    """Under the same name, once per invitation, and never as a lead; strangers and forged forms do not."""
+    elm = sites.site.studios["elm"]
+    numbers = [elm.store.do(lambda ledger, now, r=role: people.invite(ledger, now, r)) for role in ("judge", "lead")]
+
+    async def script():
+        links = [elm.signer.invitation(number) for number in numbers]
+        bob = await sites.signed_in("bob", OTHER)
+        page = (await bob.get(f"/c/elm/join/{links[0]}")).text
+        assert "Join as bob" in page
+        assert "Join as" not in (await bob.get(f"/c/elm/join/{links[1]}")).text
+        form = {"csrf": await token_of(bob), "campaign": "/c/elm", "invitation": links[0]}
+        async with sites.client() as stranger:
+            assert "Join as" not in (await stranger.get(f"/c/elm/join/{links[0]}")).text
+            assert (await stranger.post("/join", data=form)).status_code == 401
+        assert (await bob.post("/join", data={**form, "csrf": "x"})).status_code == 403
+        assert (await bob.post("/join", data={**form, "campaign": "/c/oak"})).status_code == 404
+        assert (await bob.post("/join", data={**form, "invitation": links[1]})).status_code == 403
+        assert (await bob.post("/join", data=form)).headers["location"] == "/"
+        assert (await bob.get("/c/elm/judge")).status_code == 200
+        assert (await bob.get("/")).text.count("There is work for you.") == 2
+        assert (await bob.post("/join", data=form)).status_code == 410
+        again = await sites.signed_in("bob", OTHER)
+        assert (await again.get("/c/elm/judge")).status_code == 200
+
+    sites.run(script)
+
+
 def test_signing_out_ends_all_sessions(sites):
     """The visit, and the session at every campaign."""
 

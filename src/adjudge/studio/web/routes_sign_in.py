@@ -34,6 +34,7 @@ from adjudge.studio.work import people
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=300)]
+KNOWN_ROLES = ("judge", "reviewer")  # that people may take with the password that they have at another campaign
 
 
 @router.get("/")
@@ -119,7 +120,8 @@ async def sign_out(request: Request, csrf: Text = "") -> Response:
 async def join_page(request: Request, invitation: str) -> HTMLResponse:
     """Show the form to accept an invitation."""
     row = _open_invitation(request, studio_of(request).signer.read_invitation(invitation))
-    return page(request, "join.html", role=row["role"], name=row["name"])
+    visit = visit_of(request) if row["role"] in KNOWN_ROLES else None
+    return page(request, "join.html", role=row["role"], name=row["name"], visit=visit, invitation=invitation)
 
 
 @router.post("/join/{invitation}")
@@ -129,6 +131,13 @@ async def join(request: Request, invitation: str, name: Text = "", password: Tex
     number = studio_of(request).signer.read_invitation(invitation)
     row = _open_invitation(request, number)
     return await _create_account(request, people.join, (number,), name, password, role=row["role"])
+
+
+def visit_of(request: Request) -> Any:
+    """Return the visit of somebody who is signed in on the front page of several campaigns, or None."""
+    site: Any = getattr(request.app.state, "site", None)
+    visit = None if site is None else site.visit(request)
+    return visit if visit is not None and site.callers(visit) else None
 
 
 def _open_invitation(request: Request, number: int | None) -> Row:

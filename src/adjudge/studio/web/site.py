@@ -32,18 +32,21 @@ from adjudge.errors import AdjudgeError
 from adjudge.studio.access import RateLimiter, hash_token, may, verify_password
 from adjudge.studio.clone import make_clone, note_clone
 from adjudge.studio.desk.decisions import archive_campaign
+from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Overview, Site, overview, roles
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import STATIC, create_app, open_campaign
 from adjudge.studio.web.operations import Observe, SiteMeters, is_local, unready_reason
-from adjudge.studio.web.render import front_page, preferred_language, texts
-from adjudge.studio.web.routes_sign_in import client_address, start_session
+from adjudge.studio.web.render import fill, front_page, preferred_language, texts
+from adjudge.studio.web.routes_sign_in import KNOWN_ROLES, client_address, start_session
 from adjudge.studio.web.security import SITE_COOKIE, Caller, Headers, session_caller, session_cookie
-from adjudge.studio.work.people import name_key
+from adjudge.studio.work.people import join as join_campaign
+from adjudge.studio.work.people import name_key, open_invitation
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=300)]
+LongText = Annotated[str, Form(max_length=1_000)]
 RATES = {"sign-in": (120, 600.0), "change": (20, 600.0)}  # per address; campaigns have limits of their own
 MOST_ASKED = 50  # campaigns that are asked about one password
 MOST_VISITS = 5_000
@@ -156,6 +159,8 @@ async def _handle_error(request: Request, error: Exception) -> Response:
     """Answer a request that cannot be carried out with a page that says why."""
     status = error.status_code if isinstance(error, HTTPException) else getattr(error, "status", 422)
     message = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    if isinstance(error, Refused) and error.code in (words := texts_of(request)):
+        message = fill(words[error.code], **error.more)
     if isinstance(error, RequestValidationError):
         message = "A value of this form is missing or too long."
     wait = {"Retry-After": "60"} if status in (429, 503) else {}
@@ -312,7 +317,7 @@ def _refused(request: Request, name: str, answers: Iterable[Response]) -> Respon
     """Answer a wrong name or password; if a campaign limits attempts, say so."""
     limited = [answer for answer in answers if answer.status_code == 429]
     if limited:
-        raise Refused(429, "slow down", texts_of(request)["try_later"])
+        raise Refused(429, "try_later", "Too many attempts. Try again in a few minutes.")
     words = texts_of(request)
     errors = {"": words["sign_in_wrong"]}
     return front_page(request, "sign_in.html", 401, title=words["campaigns"], name=name, errors=errors)
@@ -355,7 +360,7 @@ def _check_rate(request: Request, purpose: str) -> None:
     limits = site_of(request).limits
     wait = limits.take(purpose, client_address(request), asyncio.get_running_loop().time())
     if wait > 0:
-        raise Refused(429, "slow down", texts_of(request)["try_later"])
+        raise Refused(429, "try_later", "Too many attempts. Try again in a few minutes.")
 
 
 def _check_csrf(visit: Visit, csrf: str) -> None:
@@ -403,18 +408,43 @@ async def clone(request: Request, name: str, csrf: Text = "", folder: Text = "",
         if folder in site.site.problems:
             raise Refused(503, "hindered", site.site.problems[folder])
         new = await site.serve(folder, site.site.studios[folder])
-    return await _enter(request, visit, folder, new, caller.person.name)
+    return await _enter(request, visit, new, caller.person.name, "/?done=cloned")
 
 
-async def _enter(request: Request, visit: Visit, name: str, served: Served, person: str) -> Response:
+async def _enter(request: Request, visit: Visit, served: Served, person: str, path: str = "/") -> Response:
     """Start a session of a visitor at a campaign that they have just become a member of."""
     studio, root = served.studio, served.app.state.root
     inner = Request({**request.scope, "app": served.app, "root_path": root}, request.receive)
     answer = start_session(inner, studio.ledger.people[studio.ledger.named[person.casefold()]])
-    visit.sessions[name] = session_in(answer, root)
-    response = RedirectResponse("/?done=cloned", 303)
+    visit.sessions[root.rpartition("/")[2]] = session_in(answer, root)
+    response = RedirectResponse(path, 303)
     _pass_cookies(answer, response)
     return response
+
+
+@router.post("/join")
+async def join(request: Request, csrf: Text = "", campaign: Text = "", invitation: LongText = "") -> Response:
+    """Accept an invitation as a visitor who is signed in, with the password that they have at another campaign."""
+    site = site_of(request)
+    visit, served = site.visit(request), site.campaigns.get(campaign.removeprefix(root_of_campaign("")))
+    known = [caller.person for caller in site.callers(visit).values() if visit and same_name(caller.person, visit)]
+    if visit is None or not known:
+        raise Refused(401, "sign in", "Please sign in again.")
+    _check_csrf(visit, csrf)
+    if served is None:
+        raise Refused(404, "campaign_unknown", "There is no campaign at this address.")
+    studio = served.studio
+    number = studio.signer.read_invitation(invitation)
+    offered = open_invitation(studio.ledger, studio.now(), number)
+    if offered["role"] not in KNOWN_ROLES:
+        raise Refused(403, "role", "A lead accepts the invitation with a name and a password of their own.")
+    await studio.do(join_campaign, number, known[0].name, known[0].password)
+    return await _enter(request, visit, served, known[0].name)
+
+
+def same_name(person: Person, visit: Visit) -> bool:
+    """Return whether somebody with a password has the name that a visitor signed in with."""
+    return bool(person.password) and name_key(person.name) == name_key(visit.name)
 
 
 @router.get("/c/{name}")
@@ -430,8 +460,8 @@ async def campaign_page(request: Request, name: str, rest: str = "") -> Response
     if name in site.campaigns:
         return RedirectResponse(f"{root_of_campaign(name)}/", 303)
     if name in site.site.problems:
-        raise Refused(503, "hindered", texts_of(request)["campaign_hindered"])
-    raise Refused(404, "campaign", texts_of(request)["campaign_unknown"])
+        raise Refused(503, "campaign_hindered", "This campaign cannot be served at the moment.")
+    raise Refused(404, "campaign_unknown", "There is no campaign at this address.")
 
 
 # What operators see
