@@ -11,7 +11,7 @@ that is missing or cannot be read means that there is no consensus yet.
 - belief.npy: P(relevant) of every item, by its id;
 - grades.npz: of model graded, the probabilities of grades and the rank of every item, with an interval;
 - judges.npz: the ids of people, their confusions (J, 2, 2), and the typical one (2, 2);
-- summary.json, judges.json, items.json: what the desk shows.
+- summary.json, judges.json, items.json, charts.json: what the desk shows.
 """
 
 from __future__ import annotations
@@ -186,6 +186,7 @@ def consensus(rows: AcceptedJudgments, model: str, earlier: Fit | None = None, a
         "warm": warm,
         "afresh": afresh_from if warm else len(judgments),
         "calibration": "" if fit.calibration is None else fit.calibration.words,
+        "expected": _expected(fit),
         "prevalence": _prevalence(fit),
         **_agreement(judgments),
     }
@@ -298,6 +299,12 @@ def _fit_model(judgments: Judgments, gold: Codes, model: str, earlier: Fit | Non
         return infer(model), "", False
     except (AdjudgeError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
         return infer(VOTES), f"majority vote is used: {model} could not be fitted: {error}", False
+
+
+def _expected(fit: Fit) -> list[float] | None:
+    """Return the share of labels that is expected to be right, and the ends of its 90 % interval, if it is known."""
+    calibration = fit.calibration
+    return [calibration.expected, *calibration.interval] if calibration is not None and calibration.margin else None
 
 
 def _prevalence(fit: Fit) -> float:

@@ -21,6 +21,7 @@ from sqlalchemy import Engine
 
 from adjudge.errors import AdjudgeError, AdjudgeWarning, InputError, Problems
 from adjudge.studio.campaign_files import GOLD_FILE, read_gold
+from adjudge.studio.charts import CHARTS, chart_values, read_charts
 from adjudge.studio.consensus import (
     BELIEF,
     CONFUSION,
@@ -80,7 +81,10 @@ def refresh(folder: str | os.PathLike[str]) -> dict[str, Any]:
         _write(result, summary, target)
         if not _cards_are_due(before, result):
             return summary
-        return _write_cards(result, rows, {**summary, "mark": now}, target)
+        complete = _write_cards(result, rows, {**summary, "mark": now}, target)
+        charts = chart_values(result, rows, settings.redundancy.target, read_charts(path))
+        replace_file(target / CHARTS, json_bytes(charts))
+        return complete
 
 
 def _cards_are_due(before: dict[str, Any], result: Consensus) -> bool:

@@ -25,6 +25,7 @@ from adjudge.errors import CampaignProblems, InputError, Problems
 from adjudge.studio.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.campaign import Campaign, load_campaign
 from adjudge.studio.consensus import Beliefs
+from adjudge.studio.desk.kept import Kept
 from adjudge.studio.documents import Documents
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
@@ -53,6 +54,7 @@ class Studio:
         self.consensus_failures = 0
         self.turn = asyncio.Semaphore(1)  # for consensus jobs; the campaigns of a site share it
         self.rng = np.random.default_rng(secrets.randbits(128))
+        self.kept = Kept()
 
     @property
     def ledger(self) -> Ledger:

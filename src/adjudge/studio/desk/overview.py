@@ -48,6 +48,11 @@ class TopicProgress(NamedTuple):
         """Return the share of the needed judgments that is done."""
         return min(self.judged / self.needed, 1.0) if self.needed else 1.0
 
+    @property
+    def left(self) -> int:
+        """Return how many judgments are still needed."""
+        return max(self.needed - self.judged, 0)
+
 
 class Progress(NamedTuple):
     """The progress of a campaign."""

@@ -11,13 +11,15 @@ import functools
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, select_autoescape
+from markupsafe import Markup
 
 from adjudge.errors import quote
 from adjudge.studio.access import may
@@ -110,7 +112,8 @@ def _environment() -> Environment:
     escape = select_autoescape(default=True)
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=escape, trim_blocks=True)
     formats = (percent, number, count, duration, ago, minute, iso_time, relevance_name, grade_name, label_counts)
-    environment.globals.update({function.__name__: function for function in formats}, DASH=DASH)
+    formats += (sentence, criterion_name)
+    environment.globals.update({function.__name__: function for function in formats}, DASH=DASH, LISTED=LISTED)
     return environment
 
 
@@ -125,6 +128,8 @@ NAVIGATION = (  # (path, name, the action that a reader must be allowed to do)
     ("/desk/data", "Data", "desk"),
     ("/desk/audit", "Audit", "desk"),
 )
+PARTS = ("notices", "progress", "pictures", "quality", "topics", "work")  # of the overview, in their order
+LISTED = 10  # rows of its tables; complete tables have pages of their own
 DONE = {  # what the page says after an action, by the word in its address
     "paused": "The campaign is paused: nobody can start new work.",
     "resumed": "The campaign continues.",
@@ -173,6 +178,26 @@ def desk_page(request: Request, caller: Caller, template: str, title: str, **val
     return page(request, template, language="en", **{**defaults, **values})
 
 
+class Part(NamedTuple):
+    """A part of the overview."""
+
+    version: str  # changes with the content
+    html: Markup
+
+
+def live_parts(request: Request, **values: Any) -> list[Part]:
+    """Return the parts of the overview, each as an element with its version; ``values`` are those of the template."""
+    template = _environment().get_template("desk_live.html")
+    campaign = studio_of(request).campaign
+    result = []
+    for name in PARTS:
+        html = template.render(part=name, campaign=campaign, **values).strip()
+        version = blake2b(html.encode(), digest_size=6).hexdigest()
+        element = Markup('<div class="part" id="live-{}" data-version="{}">{}</div>')
+        result.append(Part(version, element.format(name, version, Markup(html))))  # noqa: S704 - a rendered template
+    return result
+
+
 def redirect_done(path: str, done: str) -> RedirectResponse:
     """Return a redirect to a page of the desk that says what was done; ``done`` is a key of ``DONE``."""
     return RedirectResponse(f"{path}?done={done}", 303)
@@ -204,6 +229,12 @@ def form_integer(text: str, name: str, least: int, most: int) -> int:
 
 # Formats of numbers, times and labels
 
+CRITERION_NAMES = {
+    "binary": "Wrong labels on gold",
+    "ndcg": "Wrong order on gold",
+    "time": "Too fast",
+    "qualification": "Too few right answers",
+}
 DASH = "\N{EN DASH}"  # for a value that does not exist
 UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -273,6 +304,22 @@ def relevance_name(value: int | None) -> str:
 def grade_name(value: int) -> str:
     """Return the name of a gold grade."""
     return ("irrelevant", "relevant", "highly relevant")[value]
+
+
+def sentence(text: str) -> str:
+    """Return a clause as a sentence.
+
+    Examples
+    --------
+    >>> sentence("there are no judgments yet")
+    'There are no judgments yet.'
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def criterion_name(name: str) -> str:
+    """Return a criterion of the gates in words."""
+    return CRITERION_NAMES.get(name, name)
 
 
 def label_counts(labels: str) -> str:
