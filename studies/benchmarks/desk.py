@@ -106,7 +106,7 @@ def lead_session(folder: Path) -> str:
 
         def join(ledger: Ledger, now: float) -> Change:
             number = ledger.next_id(schema.people)
-            row = {"id": number, "at": now, "name": "Lea", "role": "lead", "outside": None, "language": "en"}
+            row = {"id": number, "at": now, "name": f"Lea {number}", "role": "lead", "outside": None, "language": "en"}
             return Change([(schema.people, row)], number, ("benchmark", "lead added", {}))
 
         person = store.do(join)

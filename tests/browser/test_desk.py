@@ -6,7 +6,8 @@ import pytest
 import uvicorn
 
 PASSWORD = "twelve green oaks"
-PAGES = tuple(f"/desk{path}" for path in ("", "/judges", "/gold", "/items", "/items/1", "/people", "/data", "/audit"))
+LISTS = ("/judges", "/gold", "/items", "/items?split=yes", "/items/look", "/items/ranks", "/items/1", "/people")
+PAGES = tuple(f"/desk{path}" for path in ("", "/progress", "/charts", *LISTS, "/data", "/audit"))
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +87,44 @@ def test_nothing_is_wider_than_a_phone(opened, served):
 
 
 def test_judges_are_sorted_and_searched(opened):
-    """By a heading, which says how; by words, which leave what fits."""
-    page = opened("/desk/judges")
-    heading = page.locator("thead th", has_text="Judgments")
-    heading.get_by_role("button").press("Enter")
+    """By a heading, which says how; by words, which leave what fits. The address can be shared, without scripts too."""
+    page = opened("/desk/judges", java_script_enabled=False)
+    heading = page.locator("thead th", has_text="Judgments").first
+    heading.get_by_role("link").press("Enter")
+    page.wait_for_url("**?sort=-judgments")
     assert heading.get_attribute("aria-sort") == "descending"
     column = [int(text.replace(",", "")) for text in page.locator("#judges tbody tr td:nth-child(3)").all_inner_texts()]
     assert column == sorted(column, reverse=True)
-    heading.get_by_role("button").press("Enter")
+    heading.get_by_role("link").press("Enter")
+    page.wait_for_url("**?sort=judgments")
     assert heading.get_attribute("aria-sort") == "ascending"
-    page.get_by_role("searchbox").fill("unqualified")
-    assert page.locator("#judges tbody tr:visible").count() < len(column)
+    page.get_by_role("searchbox").fill("igor")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**find=igor**sort=judgments")
+    assert page.locator("#judges tbody tr").count() == 1
+
+
+def test_items_are_filtered_without_scripts(opened):
+    """By the fields of the form; what was chosen stays chosen, and the file is the same list."""
+    page = opened("/desk/items", java_script_enabled=False)
+    total = page.locator(".pager").inner_text()
+    page.locator("summary", has_text="Filters").click()
+    page.select_option("#split", "yes")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**split=yes**")
+    assert page.locator(".pager").inner_text() != total
+    assert page.input_value("#split") == "yes"
+    assert "split=yes" in page.get_by_role("link", name="Download as CSV").get_attribute("href")
+
+
+def test_pictures_have_numbers_beside_them(opened):
+    """Each picture has a label, and a table that is opened by keyboard."""
+    page = opened("/desk/charts")
+    pictures = page.locator("main svg[role=img]")
+    assert pictures.count() == 4
+    assert all(picture.get_attribute("aria-label") for picture in pictures.all())
+    page.locator("summary").first.press("Enter")
+    assert page.locator("details[open] tbody tr").count() > 2
 
 
 def test_a_judge_is_excluded_by_keyboard_alone(opened):

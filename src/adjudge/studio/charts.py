@@ -172,7 +172,7 @@ def pair_agreements(rows: AcceptedJudgments, belief: Floats, person: Codes, conf
 
 def _both(one: Floats, two: Floats) -> Floats:
     """Return how often two judges give the same label to a truth, from their rows of confusions (N, 2)."""
-    return (one * two).sum(axis=1)
+    return np.asarray((one * two).sum(axis=1))
 
 
 class OverTime(NamedTuple):

@@ -25,12 +25,14 @@ from adjudge.studio.settings import Settings
 __all__ = [
     "ACCURACIES",
     "Design",
+    "GateComposition",
     "GateRow",
     "compose_sets",
     "compositions",
     "describe_grades",
     "design",
     "frontier",
+    "gate_compositions",
     "gate_table",
     "solve",
     "solve_sets",
@@ -168,7 +170,26 @@ def gate_table(campaign: Graded) -> list[GateRow]:
     graded = [
         (fixed, tuple(gold[pair].grade for pair in fixed.pairs)) for fixed in campaign.sets if fixed.use == "gold"
     ]
-    return [GateRow(fixed.name, fixed.topic, grades, design(grades, gate)) for fixed, grades in graded]
+    designs = {key: design(key, gate) for key in {tuple(sorted(grades)) for _, grades in graded}}
+    return [GateRow(fixed.name, fixed.topic, grades, designs[tuple(sorted(grades))]) for fixed, grades in graded]
+
+
+class GateComposition(NamedTuple):
+    """What the gate does on all gold sets of the same grades."""
+
+    grades: Composition
+    sets: tuple[str, ...]  # their names
+    design: Design
+
+
+def gate_compositions(campaign: Graded) -> list[GateComposition]:
+    """Return what the gate does on the gold sets of a campaign, one row for all sets of the same grades."""
+    names: dict[Composition, list[str]] = {}
+    rows = gate_table(campaign)
+    for row in rows:
+        names.setdefault(tuple(sorted(row.grades)), []).append(row.name)
+    designs = {tuple(sorted(row.grades)): row.design for row in rows}
+    return [GateComposition(grades, tuple(names[grades]), designs[grades]) for grades in sorted(names)]
 
 
 def compose_sets(

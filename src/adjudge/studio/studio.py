@@ -25,8 +25,8 @@ from adjudge.errors import CampaignProblems, InputError, Problems
 from adjudge.studio.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.campaign import Campaign, load_campaign
 from adjudge.studio.consensus import Beliefs
-from adjudge.studio.desk.kept import Kept
 from adjudge.studio.documents import Documents
+from adjudge.studio.kept import Kept
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
 from adjudge.studio.record.store import Change, Store, View, database_bytes, database_url, open_engine

@@ -65,7 +65,7 @@ def test_judges_have_their_cards_beside_them(desk, reading):
     cards = {"labels": [], "judges": [{"person": desk.ann, "sentence": "Reliable."}], "drift": "Nobody file_changes."}
     cards["reliability"] = "on 3 items whose truth is known, ..."
     (desk.folder / "consensus" / "judges.json").write_text(json.dumps(cards))
-    result = pages.judges_page(reading, desk.campaign)
+    result = pages.judges_page(pages.judge_table(reading, desk.campaign), desk.campaign, {})
     assert result["cards"][desk.ann]["sentence"] == "Reliable."
     assert result["reliability"].startswith("on 3 items")
     assert pages.judge_page(reading, desk.campaign, desk.ann)["card"]["sentence"] == "Reliable."
@@ -74,19 +74,65 @@ def test_judges_have_their_cards_beside_them(desk, reading):
         pages.judge_page(reading, desk.campaign, 99)
 
 
+def test_judges_are_found_filtered_and_sorted(desk, reading):
+    """By words, standing, open work and cards that call for attention; judges without a value come last."""
+    (desk.folder / "consensus").mkdir()
+    card = {"informedness": [0.1, -0.2, 0.4], "right": [0.6, 0.4, 0.8], "drift": None}
+    cards = {"labels": [], "judges": [{**card, "person": desk.bob}], "drift": ""}
+    (desk.folder / "consensus" / "judges.json").write_text(json.dumps(cards))
+    table = pages.judge_table(reading, desk.campaign)
+
+    def names(**fields):
+        return [judge.name for judge in pages.judges_page(table, desk.campaign, fields)["judges"].rows]
+
+    assert names() == ["ann", "bob", "cid"]
+    assert names(find="AN") == ["ann"]
+    assert names(standing="excluded") == []
+    assert names(working="1") == ["cid"]
+    assert names(attention="1") == ["bob"]
+    assert names(sort="-name") == ["cid", "bob", "ann"]
+    assert names(sort="right") == ["bob", "ann", "cid"]
+    assert names(sort="-earned") == ["ann", "bob", "cid"]
+
+
+def test_topics_are_found_and_sorted(desk, reading):
+    """By words of the name or the query, and by what is left."""
+    current = live(reading, desk.store.ledger, desk.time[0])
+    result = pages.progress_page(current, desk.campaign, {"find": "EL"})["topics"]
+    assert [row.topic for row in result.rows] == ["elm"]
+    assert pages.progress_page(current, desk.campaign, {"sort": "-topic"})["topics"].rows[0].topic == "oak"
+
+
+def test_pictures_wait_for_numbers(desk, reading):
+    """Judgments over time and seconds come from the record; judges and pairs wait for the consensus."""
+    pictures = pages.charts_page(pages.chart_data(reading, desk.campaign), desk.campaign)
+    assert {name: picture is not None for name, picture in pictures.items()} == {
+        "time": True,
+        "judges": False,
+        "seconds": True,
+        "pairs": False,
+    }
+
+
 def test_gold_says_what_upholding_would_do(desk):
     """Only of contests that wait, of assignments that were returned."""
     gold = next(entry for entry in desk.returned.sets if entry.use == "gold")
     desk.do(commands.contest, desk.bob, gold.token, 0, "no")
     with desk.store.reading() as connection:
-        result = pages.gold_page(connection, desk.store.ledger)
+        table = pages.gold_table(connection, desk.store.ledger)
+        result = pages.gold_page(connection, desk.store.ledger, table, {})
+        name = table.failures[0].document
+        rows = pages.gold_page(connection, desk.store.ledger, table, {"find": name.upper()})["failures"].rows
+        worst = pages.gold_page(connection, desk.store.ledger, table, {"sort": "-rate"})["failures"].rows
     assert result["passing"] == {1: False}
-    assert [row.name for row in result["gates"]] == [entry.name for entry in desk.campaign.sets if entry.use == "gold"]
+    assert [entry.id for entry in result["contests"].rows] == [1]
+    assert [row.document for row in rows] == [name]
+    assert [entry.rate for entry in worst] == sorted((entry.rate for entry in worst), reverse=True)
 
 
 def test_items_wait_for_a_consensus(desk, reading):
     """The reasons are there either way; an item has a belief once it is judged."""
-    result = pages.items_page(reading, desk.campaign)
+    result = pages.looks_page(reading, desk.campaign)
     assert not result["consensus"]
     assert [name for name, *_ in result["looks"]] == ["uncertain", "contested", "gold", "helpful"]
     item = desk.first.sets[0].items[0]
@@ -99,13 +145,13 @@ def test_items_wait_for_a_consensus(desk, reading):
 
 def test_items_have_ranks_once_there_are_grades(desk, reading):
     """The best of each topic first, with the interval of the rank."""
-    assert pages.items_page(reading, desk.campaign)["ranks"] == []
+    assert pages.ranks_page(reading, desk.campaign)["ranks"].total == 0
     number = desk.first.sets[0].items[0]
     (desk.folder / "consensus").mkdir()
     np.save(desk.folder / "consensus" / "belief.npy", np.full(100, 0.75))
     grades = {"item": [number], "chance": [[0.2, 0.1, 0.7]], "score": [2.2], "rank": [1], "interval": [[1, 4]]}
     np.savez(desk.folder / "consensus" / "grades.npz", **grades)
-    (row,) = pages.items_page(reading, desk.campaign)["ranks"]
+    (row,) = pages.ranks_page(reading, desk.campaign)["ranks"].rows
     assert (row.item, row.rank, row.low, row.high, row.grade, row.relevance) == (number, 1, 1, 4, 2, 0.75)
 
 

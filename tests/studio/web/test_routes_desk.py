@@ -18,11 +18,12 @@ from adjudge.studio.desk.exports import EXPORTS
 from adjudge.studio.record.audit import find_faults
 from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import create_app
-from adjudge.studio.web.render import DONE, NAVIGATION
+from adjudge.studio.web.render import DONE, NAVIGATION, PARTS
 from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work import commands
 
-PAGES = ("/desk", "/desk/live", "/desk/judges", "/desk/gold", "/desk/items", "/desk/data", "/desk/audit")
+PAGES = ("/desk", "/desk/live", "/desk/progress", "/desk/charts", "/desk/judges", "/desk/gold", "/desk/items")
+PAGES += ("/desk/items/list.csv", "/desk/items/look", "/desk/items/ranks", "/desk/data", "/desk/audit")
 
 
 class Site:
@@ -103,10 +104,37 @@ def test_the_overview_says_how_it_goes(site):
     page = site.look("/desk").text
     assert "8 of 24 judgments" in page
     assert "3.00 <small>USD</small>" in page
-    assert "1 contest of gold</a> waits for a ruling" in page
+    assert "1 contested gold label</a> waits for your decision" in page
     live = site.look("/desk/live").text
     assert "8 of 24 judgments" in live
     assert "<html" not in live
+
+
+def test_a_refresh_sends_what_has_changed(site):
+    """Nothing at first; after a pause the notice alone."""
+    versions = re.findall(r'data-version="(\w+)"', site.look("/desk").text)
+    have = ".".join(versions)
+    assert len(versions) == len(PARTS)
+    assert site.look(f"/desk/live?have={have}").text == ""
+    site.post("/desk/campaign", paused="1")
+    changed = site.look(f"/desk/live?have={have}").text
+    assert re.findall(r'id="live-(\w+)"', changed) == ["notices"]
+
+
+def test_items_are_filtered_by_the_address(site):
+    """As a page, with links that keep the filter, and as a file; a filter that cannot be read is refused in words."""
+    page = site.look("/desk/items?topic=oak&gold=no&sort=-judgments").text
+    assert "1 to 6 of 6 items" in page
+    assert "oak-0" in page
+    assert "elm-0" not in page
+    assert "/desk/items/list.csv?topic=oak&amp;gold=no&amp;sort=-judgments" in page
+    answer = site.look("/desk/items/list.csv?topic=oak&gold=no&sort=-judgments")
+    assert answer.headers["content-disposition"] == 'attachment; filename="items.csv"'
+    assert answer.text.startswith("topic,document,state,label,")
+    assert answer.text.count("\n") == 7
+    refused = site.look("/desk/items?low=many")
+    assert refused.status_code == 422
+    assert "low is &#39;many&#39;, expected a number from 0 to 100." in refused.text
 
 
 def test_the_campaign_is_paused_and_goes_on(site):

@@ -83,6 +83,7 @@ def list_rows(
     page: int = 1,
     query: Mapping[str, str] | None = None,
     paged: str = "page",
+    size: int = ROWS,
 ) -> Listing:
     """Return a page of rows that are in memory, sorted by a column; rows without a value in it are last.
 
@@ -98,6 +99,8 @@ def list_rows(
         The number of the page, from 1, and its name in the address.
     query
         The filters of the address.
+    size
+        The number of rows on a page.
     """
     key = columns.get(sort.removeprefix("-"))
     ordered = list(rows)
@@ -105,6 +108,6 @@ def list_rows(
         valued = [row for row in rows if key(row) is not None]
         valued.sort(key=key, reverse=sort.startswith("-"))
         ordered = [*valued, *(row for row in rows if key(row) is None)]
-    number, part = page_of(len(ordered), page)
+    number, part = page_of(len(ordered), page, size)
     chosen = {name: value for name, value in (query or {}).items() if value}
-    return Listing(ordered[part], len(ordered), number, ROWS, sort if key else "", chosen, paged)
+    return Listing(ordered[part], len(ordered), number, size, sort if key else "", chosen, paged)

@@ -6,18 +6,29 @@ The lists of judges, assignments, items, invitations, tokens and audit entries a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, String, Subquery, case, cast, distinct, func, or_, select
 
 from adjudge.studio.campaign import Campaign
-from adjudge.studio.consensus import read_belief, read_grades, read_item_beliefs, read_judge_cards, read_looks
+from adjudge.studio.charts import Charts, OverTime, answer_seconds, over_time, read_charts, second_bars
+from adjudge.studio.consensus import (
+    JudgeCards,
+    read_belief,
+    read_grades,
+    read_item_beliefs,
+    read_judge_cards,
+    read_looks,
+)
 from adjudge.studio.desk.decisions import passes_without, read_work
-from adjudge.studio.desk.gold import gold_failures, read_contests
-from adjudge.studio.desk.overview import ACCEPTED, CRITERIA, Live, gate_rates
-from adjudge.studio.gate_designer import gate_table
+from adjudge.studio.desk.gold import Contest, GoldFailures, gold_failures, read_contests
+from adjudge.studio.desk.item_list import SORTS, ItemTable, choose_items, item_rows, read_filter
+from adjudge.studio.desk.listing import Listing, list_rows, page_of
+from adjudge.studio.desk.overview import ACCEPTED, CRITERIA, Live, TopicProgress, gate_rates, open_assignments
+from adjudge.studio.desk.pictures import JudgePoint, judges_picture, pairs_picture, seconds_picture, time_picture
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.schema import (
     acceptances,
@@ -38,11 +49,16 @@ from adjudge.studio.record.schema import (
 from adjudge.studio.records import Pair, Refused
 
 PAGE = 100  # entries of the audit log on one page
-REASONS = {  # why an item deserves a second look: title, and the meaning of its value
-    "uncertain": ("Least certain", "Items whose truth is least certain: entropy of the consensus, in bits."),
-    "contested": ("Most surprising", "Items on which reliable judges gave unexpected labels: surprise, in bits."),
-    "gold": ("Gold contradicted", "Gold items for which the judges alone give another label: its probability."),
-    "helpful": ("Most helpful to judge next", "Expected information of one more judgment by a typical judge, in bits."),
+CONTESTS = 10  # on one page
+REASONS = {  # why an item deserves a second look: title, what it means, and what its value is
+    "uncertain": ("Least certain", "Both labels are about equally likely.", "Uncertainty in bits"),
+    "contested": (
+        "Most surprising",
+        "Reliable judges gave labels that nobody would expect of them.",
+        "Surprise in bits",
+    ),
+    "gold": ("Gold contradicted", "Judges, without gold, would give another label.", "Probability of it"),
+    "helpful": ("Worth another judgment", "One more judgment would change most here.", "Expected bits"),
 }
 
 
@@ -145,18 +161,66 @@ def list_audit_entries(
     return [Entry(id_, at, who, action, json.loads(detail), hash_) for id_, at, who, action, detail, hash_ in rows]
 
 
-def judges_page(connection: Connection, campaign: Campaign) -> dict[str, Any]:
-    """Return the values of the page of judges: one row per judge, and their cards."""
-    cards = read_judge_cards(campaign.folder)
+class JudgeTable(NamedTuple):
+    """All judges with what the consensus says about them."""
+
+    judges: list[Judge]
+    cards: JudgeCards
+    working: frozenset[int]  # people with an open assignment
+
+
+def judge_table(connection: Connection, campaign: Campaign) -> JudgeTable:
+    """Return all judges, their cards, and who has an open assignment."""
+    working = frozenset(row.person for row in open_assignments(connection))
+    return JudgeTable(list_judges(connection), read_judge_cards(campaign.folder), working)
+
+
+def judges_page(table: JudgeTable, campaign: Campaign, fields: Mapping[str, str], page: int = 1) -> dict[str, Any]:
+    """Return the values of the page of judges: those that fit the fields of its address, and their cards."""
+    cards, amount = table.cards.cards, campaign.settings.pay.amount
+    query = {name: fields.get(name, "").strip() for name in ("find", "standing", "working", "attention")}
+    text = query["find"].casefold()
+    chosen = [
+        judge
+        for judge in table.judges
+        if text in f"{judge.name}\n{judge.outside}".casefold()
+        and query["standing"] in ("", judge.standing)
+        and (not query["working"] or judge.id in table.working)
+        and (not query["attention"] or needs_attention(cards.get(judge.id)))
+    ]
+
+    def estimate(name: str) -> Callable[[Judge], float | None]:
+        return lambda judge: ((cards.get(judge.id) or {}).get(name) or (None,))[0]
+
+    columns: dict[str, Callable[[Judge], Any]] = {
+        **{name: attrgetter(name) for name in ("judgments", "standing", "seconds", "last")},
+        **{name: attrgetter(name) for name in ("pass_rate", "contests")},
+        **{name: estimate(name) for name in ("right", "sensitivity", "specificity")},
+        "name": lambda judge: judge.name.casefold(),
+        "earned": lambda judge: judge.passed * amount,
+    }
     return {
-        "judges": list_judges(connection),
-        "cards": cards.cards,
-        "drift": cards.drift,
-        "reliability": cards.reliability,
+        "judges": list_rows(chosen, columns, fields.get("sort", ""), page, query),
+        "all": len(table.judges),
+        "standings": sorted({judge.standing for judge in table.judges}),
+        "cards": cards,
+        "drift": table.cards.drift,
+        "reliability": table.cards.reliability,
+        "needs_attention": needs_attention,
     }
 
 
-def judge_page(connection: Connection, campaign: Campaign, person: int) -> dict[str, Any]:
+def may_guess(card: Mapping[str, Any] | None) -> bool:
+    """Return whether a judge may be no better than guessing: the 90 % interval of Youden's J contains 0."""
+    return card is not None and bool(card["informedness"][1] <= 0)
+
+
+def needs_attention(card: Mapping[str, Any] | None) -> bool:
+    """Return whether a judge may be guessing, or has changed."""
+    return card is not None and (may_guess(card) or bool(card["drift"] and card["drift"]["flagged"]))
+
+
+def judge_page(connection: Connection, campaign: Campaign, person: int, page: int = 1) -> dict[str, Any]:
     """Return the values of the page of one judge: numbers, card, assignments, contests and gates."""
     rows = list_judges(connection, person)
     if not rows:
@@ -164,41 +228,82 @@ def judge_page(connection: Connection, campaign: Campaign, person: int) -> dict[
     return {
         "judge": rows[0],
         "card": read_judge_cards(campaign.folder).cards.get(person),
-        "assigned": list_assignments(connection, person),
+        "assigned": list_rows(list_assignments(connection, person), {}, "", page),
         "contests": read_contests(connection, person=person),
         "gates": gate_rates(connection, "work", person),
+        "may_guess": may_guess,
     }
 
 
-def gold_page(connection: Connection, ledger: Ledger) -> dict[str, Any]:
-    """Return the values of the page of gold: contests, failures, and the error rates of the gate.
+class GoldTable(NamedTuple):
+    """What the record says about gold."""
 
-    ``passing`` says of each open contest whether the assignment would pass if the contest were upheld.
+    contests: list[Contest]
+    failures: list[GoldFailures]
+
+
+def gold_table(connection: Connection, ledger: Ledger) -> GoldTable:
+    """Return all contests, and how often each gold item is judged wrong."""
+    return GoldTable(read_contests(connection), gold_failures(connection, ledger.campaign.gold))
+
+
+def gold_page(
+    connection: Connection, ledger: Ledger, table: GoldTable, fields: Mapping[str, str], pages: tuple[int, int] = (1, 1)
+) -> dict[str, Any]:
+    """Return the values of the page of gold: contests and wrong answers that fit the fields of its address.
+
+    ``passing`` says of each open contest on the page whether the assignment would pass if the contest were upheld.
+    ``pages`` are the pages of contests and of wrong answers.
     """
-    contests = read_contests(connection)
+    query = {"find": fields.get("find", "").strip()}
+    text = query["find"].casefold()
+    failures = [row for row in table.failures if text in f"{row.topic}\n{row.document}".casefold()]
+    columns: dict[str, Callable[[GoldFailures], Any]] = {
+        **{name: attrgetter(name) for name in ("document", "topic", "grade", "judged", "wrong", "rate")},
+        "good": lambda row: row.good_wrong / row.good if row.good else None,
+    }
+    sort = fields.get("sort", "")
+    contests = list_rows(table.contests, {}, "", pages[0], query | {"sort": sort}, "contests", CONTESTS)
     passing = {}
-    for contest in contests:
+    for contest in contests.rows:
         if contest.upheld is None and contest.outcome == "returned":
             work = read_work(connection, contest.assignment)
             if work is not None:
                 passing[contest.id] = passes_without(ledger, work, {"set": contest.set, "slot": contest.slot})
     return {
-        "gates": gate_table(ledger.campaign),
         "contests": contests,
         "passing": passing,
-        "failures": gold_failures(connection, ledger.campaign.gold),
+        "failures": list_rows(failures, columns, sort, pages[1], query),
+        "judged": len(table.failures),
         "gold": ledger.campaign.gold,
     }
 
 
-def items_page(connection: Connection, campaign: Campaign) -> dict[str, Any]:
+def looks_page(connection: Connection, campaign: Campaign) -> dict[str, Any]:
     """Return the values of the page of items that deserve a second look: by reason, and where judges disagree."""
     rows = read_looks(campaign.folder)
     looks = [(name, *words, rows.get(name, [])) for name, words in REASONS.items()]
+    return {"looks": looks, "consensus": bool(rows), "splits": list_splits(connection)}
+
+
+def ranks_page(connection: Connection, campaign: Campaign, page: int = 1) -> dict[str, Any]:
+    """Return the values of the page of ranks: items with grades, the best of each topic first."""
     graded = read_grades(campaign.folder) is not None
     beliefs = read_item_beliefs(connection, campaign.folder) if graded else None
     ranks = sorted((item for item in beliefs or () if item.grades), key=lambda item: (item.topic, item.rank))
-    return {"looks": looks, "consensus": bool(rows), "splits": list_splits(connection), "ranks": ranks}
+    return {"ranks": list_rows(ranks, {}, "", page)}
+
+
+def items_page(
+    connection: Connection, table: ItemTable, ledger: Ledger, fields: Mapping[str, str], page: int = 1
+) -> dict[str, Any]:
+    """Return the values of the list of items: those that fit the fields of its address."""
+    wanted, sort = read_filter(fields), fields.get("sort", "")
+    sort = sort if sort.removeprefix("-") in SORTS else ""
+    ids = choose_items(connection, table, wanted, ledger, sort)
+    number, part = page_of(ids.size, page)
+    rows = list(item_rows(table, ids[part], ledger))
+    return {"items": Listing(rows, int(ids.size), number, sort=sort, query=wanted.query), "wanted": wanted}
 
 
 def item_page(connection: Connection, ledger: Ledger, number: int) -> dict[str, Any]:
@@ -226,6 +331,55 @@ def pair_of(ledger: Ledger, number: int) -> Pair:
     if not 1 <= number < len(ledger.items.pairs):
         raise Refused(404, "item", "There is no such item.")
     return ledger.items.pairs[number]
+
+
+def progress_page(live: Live, campaign: Campaign, fields: Mapping[str, str], page: int = 1) -> dict[str, Any]:
+    """Return the values of the page of all topics: those that fit the fields of its address."""
+    find = fields.get("find", "").strip()
+
+    def query(row: TopicProgress) -> str:
+        return campaign.topics[row.topic].query or row.topic
+
+    rows = [row for row in live.progress.topics if find.casefold() in f"{row.topic}\n{query(row)}".casefold()]
+    columns: dict[str, Callable[[TopicProgress], Any]] = {
+        **{name: attrgetter(name) for name in ("items", "judged", "left", "settled", "share")},
+        "topic": lambda row: query(row).casefold(),
+    }
+    return {"topics": list_rows(rows, columns, fields.get("sort", ""), page, {"find": find}), "find": find}
+
+
+class ChartData(NamedTuple):
+    """The numbers of the pictures."""
+
+    over_time: OverTime | None
+    seconds: Mapping[int, int]
+    charts: Charts
+    cards: Mapping[int, Mapping[str, Any]]
+    names: Mapping[int, str]
+
+
+def chart_data(connection: Connection, campaign: Campaign) -> ChartData:
+    """Return the numbers of the pictures."""
+    names = {row.id: row.name for row in connection.execute(select(people.c.id, people.c.name))}
+    cards = read_judge_cards(campaign.folder).cards
+    charts = read_charts(campaign.folder)
+    return ChartData(over_time(connection), answer_seconds(connection), charts, cards, names)
+
+
+def charts_page(data: ChartData, campaign: Campaign) -> dict[str, Any]:
+    """Return the pictures by their names; None for one that has no numbers yet."""
+    judges = [
+        JudgePoint(data.names.get(person, ""), card["sensitivity"], card["specificity"], may_guess(card))
+        for person, card in data.cards.items()
+        if card["sensitivity"] and card["specificity"]
+    ]
+    settings = campaign.settings
+    return {
+        "time": time_picture(data.over_time, data.charts.history, settings.redundancy.target),
+        "judges": judges_picture(judges),
+        "seconds": seconds_picture(second_bars(data.seconds), settings.gate.seconds),
+        "pairs": pairs_picture(data.charts.pairs, data.charts.judges, data.names),
+    }
 
 
 def live_json(live: Live) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from math import ceil, log2, log10
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ def tag(name: str, *inner: str | Markup, **attributes: object) -> Markup:
     words = (
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _plain(value)) for key, value in attributes.items()
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), Markup("").join(words), Markup("").join(inner))  # noqa: S704
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), Markup("").join(words), Markup("").join(inner))
 
 
 def _plain(value: object) -> object:
@@ -169,7 +170,7 @@ def _time_labels(data: OverTime, x: Callable[[float], float], y: float, most: in
     step = max(ceil(len(data.judgments) / most), 1)
     days = data.width * len(data.judgments) > 4 * DAY
     starts = [data.first + index * data.width for index in range(0, len(data.judgments), step)]
-    return [_text(x(at), y, _moment(at, days)) for at in starts[:most]]
+    return [_text(x(at), y, _moment(at, days)) for at in starts if x(at) < WIDTH - 120]
 
 
 def _moment(at: float, day: bool = False) -> str:
@@ -179,7 +180,7 @@ def _moment(at: float, day: bool = False) -> str:
 
 def _time_table(data: OverTime, points: Sequence[Moment]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the table of judgments over time, with the last certainty of each span."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for index, n in enumerate(data.judgments):
         begin = data.first + index * data.width
         inside = [point.certain for point in points if begin <= point.at < begin + data.width]
@@ -310,7 +311,7 @@ def _seconds(index: int) -> str:
 
 def _edge_position(seconds: float) -> float:
     """Return where a time is among the bars: 2.5 is the middle of the third."""
-    for index, (low, high) in enumerate(zip(EDGES, EDGES[1:], strict=False)):
+    for index, (low, high) in enumerate(pairwise(EDGES)):
         if seconds < high:
             share = log2(seconds / low) / log2(high / low) if low else seconds / high
             return index + share
@@ -386,7 +387,8 @@ def _matrix(pairs: Sequence[Pair], people: Sequence[int], names: Mapping[int, st
     for index, person in enumerate(people[:-1]):
         parts.append(_text(left + (index + 0.5) * cell, below + 14, _short(names.get(person, ""), 8), "middle", "name"))
     low, high = (pick(pairs, key=lambda pair: pair.agreed / pair.shared) for pick in (min, max))
-    says = f"Pairs of judges give the same label to {_percent(low.agreed / low.shared)} to {_percent(high.agreed / high.shared)} of the items that both judged."
+    ends = (_percent(pair.agreed / pair.shared) for pair in (low, high))
+    says = f"Pairs of judges give the same label to {' to '.join(ends)} of the items that both judged."
     return _svg(below + 24, says, parts, kind="wide"), says
 
 
@@ -414,7 +416,10 @@ def _strongest(pairs: Sequence[Pair], names: Mapping[int, str]) -> tuple[Markup,
     ]
     parts += [_mark("triangle", left + 190, 13), _text(left + 202, 17, "same label")]
     strongest = pairs[0]
-    says = f"Of the pairs that agree most beyond what is expected, the first gave the same label to {strongest.agreed} of {strongest.shared} items, where {strongest.expected:.1f} are expected."
+    says = (
+        "Of the pairs that agree most beyond what is expected, the first gave the same label to "
+        f"{strongest.agreed} of {strongest.shared} items, where {strongest.expected:.1f} are expected."
+    )
     return _svg(bottom + 24, says, parts, kind="wide"), says
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 from importlib.resources import files
@@ -23,6 +23,7 @@ from markupsafe import Markup
 
 from adjudge.errors import quote
 from adjudge.studio.access import may
+from adjudge.studio.gate_designer import SPAMMERS
 from adjudge.studio.records import Refused
 from adjudge.studio.web.security import Caller, inner_path, root_of, studio_of
 
@@ -111,9 +112,11 @@ def _environment() -> Environment:
     """Return the template environment, created once."""
     escape = select_autoescape(default=True)
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=escape, trim_blocks=True)
-    formats = (percent, number, count, duration, ago, minute, iso_time, relevance_name, grade_name, label_counts)
-    formats += (sentence, criterion_name)
-    environment.globals.update({function.__name__: function for function in formats}, DASH=DASH, LISTED=LISTED)
+    numbers = (percent, number, count, duration, ago, minute, iso_time, interval)
+    names = (relevance_name, grade_name, label_counts, criterion_name, spammer_name, sentence)
+    formats: dict[str, Any] = {function.__name__: function for function in (*numbers, *names)}
+    environment.globals.update(formats, DASH=DASH, LISTED=LISTED)
+    environment.filters["criterion_name"] = criterion_name
     return environment
 
 
@@ -122,8 +125,9 @@ def _environment() -> Environment:
 NAVIGATION = (  # (path, name, the action that a reader must be allowed to do)
     ("/desk", "Overview", "desk"),
     ("/desk/judges", "Judges", "desk"),
-    ("/desk/gold", "Gold", "desk"),
     ("/desk/items", "Items", "desk"),
+    ("/desk/gold", "Gold", "desk"),
+    ("/desk/charts", "Charts", "desk"),
     ("/desk/people", "Invitations", "invite"),
     ("/desk/data", "Data", "desk"),
     ("/desk/audit", "Audit", "desk"),
@@ -191,10 +195,10 @@ def live_parts(request: Request, **values: Any) -> list[Part]:
     campaign = studio_of(request).campaign
     result = []
     for name in PARTS:
-        html = template.render(part=name, campaign=campaign, **values).strip()
+        html = template.render(part=name, campaign=campaign, root=root_of(request), **values).strip()
         version = blake2b(html.encode(), digest_size=6).hexdigest()
         element = Markup('<div class="part" id="live-{}" data-version="{}">{}</div>')
-        result.append(Part(version, element.format(name, version, Markup(html))))  # noqa: S704 - a rendered template
+        result.append(Part(version, element.format(name, version, Markup(html))))
     return result
 
 
@@ -320,6 +324,23 @@ def sentence(text: str) -> str:
 def criterion_name(name: str) -> str:
     """Return a criterion of the gates in words."""
     return CRITERION_NAMES.get(name, name)
+
+
+def spammer_name(name: str) -> str:
+    """Return a judge who does not read, of the table of gates, in words."""
+    return SPAMMERS.get(name, name)
+
+
+def interval(estimate: Sequence[float]) -> str:
+    """Return a share with the ends of its interval.
+
+    Examples
+    --------
+    >>> interval((0.8, 0.68, 0.886, 40.0))
+    '80 % (68 % to 89 %)'
+    """
+    value, low, high = (percent(share) for share in estimate[:3])
+    return f"{value} ({low} to {high})"
 
 
 def label_counts(labels: str) -> str:

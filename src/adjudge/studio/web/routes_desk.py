@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Annotated, Any
 
 from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
@@ -15,15 +16,28 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from adjudge.errors import AdjudgeError
 from adjudge.studio.access import SCOPES, may
+from adjudge.studio.campaign import Campaign
 from adjudge.studio.desk import decisions, pages
 from adjudge.studio.desk.decisions import decide, read_past, read_work
 from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export
 from adjudge.studio.desk.gold import read_contests
 from adjudge.studio.desk.imports import import_file
+from adjudge.studio.desk.item_list import (
+    ANSWERS,
+    CONTESTED,
+    LABELS,
+    STATES,
+    choose_items,
+    item_table,
+    items_csv,
+    read_filter,
+)
 from adjudge.studio.desk.overview import live
 from adjudge.studio.desk.prompts import program_prompts
+from adjudge.studio.gate_designer import gate_compositions
+from adjudge.studio.kept import state_key
 from adjudge.studio.records import Refused
-from adjudge.studio.web.render import desk_page, form_integer, redirect_done
+from adjudge.studio.web.render import Part, desk_page, form_integer, live_parts, redirect_done
 from adjudge.studio.web.security import Caller, require_caller, require_token, root_of, studio_of
 from adjudge.studio.web.viewer import document_headers, safe_document
 
@@ -33,32 +47,72 @@ Text = Annotated[str, Form(max_length=2_000)]
 Scopes = Annotated[list[str] | None, Form()]
 Find = Annotated[str, Query(max_length=200)]
 Number = Annotated[int, Path(le=LARGEST_ID)]
-CACHE_SECONDS = 2.0  # for which the overview's numbers are not computed again
+Page = Annotated[int, Query(le=LARGEST_ID)]
+LEAST_SECONDS = 2.0  # for which the numbers of the overview and of items are not computed again
+LIVE_SECONDS = 15.0  # after which times such as "3 min ago" are written again, even if nothing happened
+CHART_SECONDS = 30.0  # for which pictures are not drawn again
 MOST_PROMPTS = 1_000_000
 CHUNK_BYTES = 1 << 16  # sent at once
 
 
 async def _live(request: Request) -> Any:
-    """Return the overview's numbers, computed at most every two seconds, however many people look."""
-    studio, cached = studio_of(request), getattr(request.app.state, "desk_live", None)
-    if cached is None or studio.now() - cached.at > CACHE_SECONDS:
-        cached = await studio.read(live, studio.ledger, studio.now())
-        request.app.state.desk_live = cached
-    return cached
+    """Return the overview's numbers, computed at most every two seconds, and only if something has changed."""
+    studio = studio_of(request)
+    compute, key = partial(studio.read, live, studio.ledger, studio.now()), state_key(studio.ledger)
+    return await studio.kept.value("overview", key, studio.now(), compute, LEAST_SECONDS, LIVE_SECONDS)
+
+
+async def _charts(request: Request) -> Any:
+    """Return the pictures, drawn at most every half a minute."""
+    studio = studio_of(request)
+
+    async def draw() -> Any:
+        return pages.charts_page(await studio.read(pages.chart_data, studio.campaign), studio.campaign)
+
+    return await studio.kept.value("charts", state_key(studio.ledger), studio.now(), draw, CHART_SECONDS)
+
+
+async def _live_parts(request: Request) -> list[Part]:
+    """Return the parts of the overview, rendered once for all who look."""
+    studio, current, charts = studio_of(request), await _live(request), await _charts(request)
+
+    async def render() -> tuple[Any, Any, list[Part]]:  # what is kept, so that no other object gets its id
+        return current, charts, live_parts(request, live=current, now=current.at, picture=charts["time"])
+
+    *_, parts = await studio.kept.value("parts", (id(current), id(charts)), studio.now(), render)
+    return parts  # type: ignore[no-any-return]
 
 
 @router.get("/desk")
 async def overview(request: Request) -> Response:
     """Show the state of the campaign."""
     caller = require_caller(request, "desk")
-    return desk_page(request, caller, "desk_overview.html", "Overview", live=await _live(request))
+    values = {"live": await _live(request), "live_parts": await _live_parts(request)}
+    return desk_page(request, caller, "desk_overview.html", "Overview", **values)
 
 
 @router.get("/desk/live")
-async def overview_numbers(request: Request) -> Response:
-    """Show the part of the overview that changes."""
+async def overview_parts(request: Request, have: Annotated[str, Query(max_length=500)] = "") -> Response:
+    """Send the parts of the overview that have changed; ``have`` are the versions that the page has."""
+    require_caller(request, "desk")
+    versions = set(have.split("."))
+    changed = [part.html for part in await _live_parts(request) if part.version not in versions]
+    return HTMLResponse("".join(changed))
+
+
+@router.get("/desk/progress")
+async def progress(request: Request, page: Page = 1) -> Response:
+    """Show the progress of all topics."""
+    caller, studio = require_caller(request, "desk"), studio_of(request)
+    values = pages.progress_page(await _live(request), studio.campaign, request.query_params, page)
+    return desk_page(request, caller, "desk_progress.html", "Progress by topic", **values)
+
+
+@router.get("/desk/charts")
+async def charts(request: Request) -> Response:
+    """Show the pictures."""
     caller = require_caller(request, "desk")
-    return desk_page(request, caller, "desk_live.html", "Overview", live=await _live(request))
+    return desk_page(request, caller, "desk_charts.html", "Charts", pictures=await _charts(request))
 
 
 @router.get("/api/live")
@@ -73,7 +127,7 @@ async def pause_or_resume(request: Request, csrf: Text = "", paused: Text = "") 
     """Pause the campaign, or let it continue."""
     caller = require_caller(request, "pause", csrf or None)
     await studio_of(request).do(decisions.switch_campaign, caller.person.id, paused == "1")
-    request.app.state.desk_live = None
+    studio_of(request).kept.forget("overview")
     return redirect_done("/desk", "paused" if paused == "1" else "resumed")
 
 
@@ -82,23 +136,31 @@ async def archive_or_reopen(request: Request, csrf: Text = "", archived: Text = 
     """Archive the campaign, or open it again."""
     caller = require_caller(request, "archive", csrf or None)
     await studio_of(request).do(decisions.archive_campaign, caller.person.id, archived == "1")
-    request.app.state.desk_live = None
+    studio_of(request).kept.forget("overview")
     return redirect_done("/desk", "archived" if archived == "1" else "reopened")
 
 
+async def _kept_table(request: Request, name: str, read: Callable[..., Any], source: Any, least: float = 0.0) -> Any:
+    """Return what ``read(connection, source)`` returns, computed again if something has changed."""
+    studio = studio_of(request)
+    key = state_key(studio.ledger)
+    return await studio.kept.value(name, key, studio.now(), partial(studio.read, read, source), least)
+
+
 @router.get("/desk/judges")
-async def judges(request: Request) -> Response:
-    """Show all judges."""
+async def judges(request: Request, page: Page = 1) -> Response:
+    """Show the judges who fit the fields of the address."""
     caller, studio = require_caller(request, "desk"), studio_of(request)
-    values = await studio.read(pages.judges_page, studio.campaign)
+    table = await _kept_table(request, "judges", pages.judge_table, studio.campaign)
+    values = pages.judges_page(table, studio.campaign, request.query_params, page)
     return desk_page(request, caller, "desk_judges.html", "Judges", **values)
 
 
 @router.get("/desk/judges/{person}")
-async def judge(request: Request, person: Number) -> Response:
+async def judge(request: Request, person: Number, page: Page = 1) -> Response:
     """Show one judge."""
     caller, studio = require_caller(request, "desk"), studio_of(request)
-    values = await studio.read(pages.judge_page, studio.campaign, person)
+    values = await studio.read(pages.judge_page, studio.campaign, person, page)
     return desk_page(request, caller, "desk_judge.html", values["judge"].name, **values)
 
 
@@ -139,11 +201,19 @@ async def approve(request: Request, assignment: Number, csrf: Text = "", reason:
 
 
 @router.get("/desk/gold")
-async def gold(request: Request) -> Response:
+async def gold(request: Request, page: Page = 1, contests: Page = 1) -> Response:
     """Show the gold labels that judges contest or fail, and the error rates of the gate."""
     caller, studio = require_caller(request, "desk"), studio_of(request)
-    values = await studio.read(pages.gold_page, studio.ledger)
-    return desk_page(request, caller, "desk_gold.html", "Gold", **values)
+    table = await _kept_table(request, "gold", pages.gold_table, studio.ledger)
+    shown = (studio.ledger, table, request.query_params, (contests, page))
+    values = await studio.read(pages.gold_page, *shown)
+    gates = await studio.kept.value("gates", id(studio.campaign), studio.now(), partial(_gates, studio.campaign))
+    return desk_page(request, caller, "desk_gold.html", "Gold", gates=gates, **values)
+
+
+async def _gates(campaign: Campaign) -> Any:
+    """Return what the gate does on the gold sets of a campaign; this takes long for many compositions."""
+    return await asyncio.to_thread(gate_compositions, campaign)
 
 
 @router.post("/desk/contests/{contest}")
@@ -162,11 +232,41 @@ async def rule(request: Request, contest: Number, csrf: Text = "", upheld: Text 
 
 
 @router.get("/desk/items")
-async def items(request: Request) -> Response:
+async def items(request: Request, page: Page = 1) -> Response:
+    """Show the items that fit the fields of the address."""
+    caller, studio = require_caller(request, "desk"), studio_of(request)
+    table = await _kept_table(request, "items", item_table, studio.ledger, LEAST_SECONDS)
+    values = await studio.read(pages.items_page, table, studio.ledger, request.query_params, page)
+    choices = {"states": STATES, "labels": LABELS, "contested": CONTESTED, "answers": ANSWERS}
+    return desk_page(request, caller, "desk_items.html", "Items", choices=choices, **values)
+
+
+@router.get("/desk/items/list.csv")
+async def items_file(request: Request) -> Response:
+    """Send the items that fit the fields of the address as a CSV file."""
+    require_caller(request, "desk")
+    studio = studio_of(request)
+    table = await _kept_table(request, "items", item_table, studio.ledger, LEAST_SECONDS)
+    wanted, sort = read_filter(request.query_params), request.query_params.get("sort", "")
+    ids = await studio.read(choose_items, table, wanted, studio.ledger, sort)
+    headers = {"Content-Disposition": 'attachment; filename="items.csv"'}
+    return StreamingResponse(items_csv(table, ids, studio.ledger), media_type="text/csv", headers=headers)
+
+
+@router.get("/desk/items/look")
+async def second_looks(request: Request) -> Response:
     """Show the items that deserve a second look."""
     caller, studio = require_caller(request, "desk"), studio_of(request)
-    values = await studio.read(pages.items_page, studio.campaign)
-    return desk_page(request, caller, "desk_items.html", "Items to look at", **values)
+    values = await studio.read(pages.looks_page, studio.campaign)
+    return desk_page(request, caller, "desk_looks.html", "Items worth a second look", **values)
+
+
+@router.get("/desk/items/ranks")
+async def item_ranks(request: Request, page: Page = 1) -> Response:
+    """Show the ranks of items, if the model of the campaign has them."""
+    caller, studio = require_caller(request, "desk"), studio_of(request)
+    values = await studio.read(pages.ranks_page, studio.campaign, page)
+    return desk_page(request, caller, "desk_ranks.html", "Ranks", **values)
 
 
 @router.get("/desk/items/{item}")

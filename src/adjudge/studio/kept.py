@@ -39,7 +39,7 @@ class Kept:
         key: Hashable,
         now: float,
         compute: Callable[[], Awaitable[Any]],
-        least: float = 2.0,
+        least: float = 0.0,
         most: float = 600.0,
     ) -> Any:
         """Return a value, computed again if its key has changed and it is older than ``least`` seconds.
