@@ -218,6 +218,19 @@ def test_a_typo_in_a_file_does_not_keep_judgments(run, folder, tmp_path):
     assert run("campaign", "verify", str(folder)).code == 1
 
 
+def test_the_history_lists_changes(run, folder):
+    """Those of stopped studios too; a revision is shown with its differences."""
+    path = folder / "campaign.toml"
+    path.write_text(path.read_text().replace("[campaign]\n", "[campaign]\n# changed\n", 1))
+    assert run("campaign", "invite", str(folder)).code == 0
+    first, second = run("campaign", "history", str(folder)).out.strip().split("\n20")
+    assert "as the studio found it" in first
+    assert second.endswith("studio: campaign.toml (revision 7)\n    changed while the studio was stopped")
+    done = run("campaign", "history", str(folder), "--revision", "7")
+    assert (done.code, "+ # changed" in done.out) == (0, True)
+    assert run("campaign", "history", str(folder), "--revision", "99").err == "adjudge: there is no revision 99\n"
+
+
 def test_a_program_judges(run, folder, tmp_path):
     """Prompts to a file, answers back, and how it did on gold."""
     out = tmp_path / "prompts.jsonl"

@@ -69,7 +69,9 @@ add_commands(
     (campaign.new, campaign.clone, campaign.check, campaign.gate, campaign.invite, campaign.archive),
 )
 add_commands(
-    campaign.campaign, "Data", (campaign.export_, campaign.import_, campaign.prompts, campaign.backup, campaign.verify)
+    campaign.campaign,
+    "Data",
+    (campaign.export_, campaign.import_, campaign.prompts, campaign.backup, campaign.verify, campaign.history),
 )
 app.add_typer(rerank.rerank, name="rerank", rich_help_panel="Ranking and learning")
 app.add_typer(campaign.campaign, name="campaign", rich_help_panel="Collection")

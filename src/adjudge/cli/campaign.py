@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -511,6 +512,40 @@ def verify(folder: Folder) -> None:
                 print(f"         and {len(problems) - 20:,} more")
     if faults:
         raise typer.Exit(1)
+
+
+def history(
+    folder: Folder,
+    revision: Annotated[
+        int | None, typer.Option("--revision", min=1, metavar="N", help="Show the differences of one revision.")
+    ] = None,
+) -> None:
+    """List the changes of a campaign's files: when, who, which files, and what has changed.
+
+    The studio records the files when it starts and at every change, at the desk or outside of it. It can run while the
+    studio runs.
+
+    \b
+    $ adjudge campaign history my-campaign
+    $ adjudge campaign history my-campaign --revision 7
+    """
+    require_studio()
+    from adjudge.studio.desk.differences import revision_differences
+    from adjudge.studio.record.revisions import list_changes
+    from adjudge.studio.studio import reading_campaign
+
+    with reading_campaign(folder, complete=False) as (loaded, connection):
+        warn_broken(loaded)
+        if revision is not None:
+            for line in revision_differences(connection, revision):
+                print(f"{line.sign} {line.text}")
+            return
+        for change in reversed(list_changes(connection, most=sys.maxsize >> 1)):
+            at = datetime.fromtimestamp(change.at, UTC).strftime("%Y-%m-%d %H:%M")
+            files = ", ".join(f"{part.file} (revision {part.id})" for part in change.revisions)
+            print(f"{at}  {change.by or 'studio'}: {files}")
+            for sentence in change.note.splitlines():
+                print(f"    {sentence}")
 
 
 def invite(

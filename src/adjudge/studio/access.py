@@ -33,7 +33,20 @@ ACTIONS = {
     "judge": frozenset(("judge",)),
     "reviewer": frozenset(("desk", "rule")),
     "lead": frozenset(
-        ("desk", "rule", "invite", "exclude", "approve", "reassign", "pause", "archive", "export", "import", "token")
+        (
+            "desk",
+            "rule",
+            "invite",
+            "exclude",
+            "approve",
+            "reassign",
+            "pause",
+            "archive",
+            "export",
+            "import",
+            "token",
+            "edit",
+        )
     ),
 }
 
@@ -293,6 +306,10 @@ class RateLimiter:
 
     def __len__(self) -> int:
         return sum(map(len, self._buckets.values()))
+
+    def change_rates(self, rates: Mapping[str, tuple[int, float]]) -> None:
+        """Set other rates for some purposes; what was taken stays counted."""
+        self._rates.update(rates)
 
     def take(self, purpose: str, key: str, now: float, cost: float = 1.0) -> float:
         """Take one token, or as many as ``cost``, and return 0; or return the seconds until there are so many."""

@@ -51,6 +51,7 @@ from adjudge.studio.documents import (
 from adjudge.studio.records import Document, FixedSet, Gold, Pair, Topic
 from adjudge.studio.settings import FILE as SETTINGS_FILE
 from adjudge.studio.settings import About, Settings, load_settings, settings_text
+from adjudge.studio.staging import finish
 
 FILES = (SETTINGS_FILE, TOPICS_FILE, DOCUMENTS_FILE, POOL_FILE, GOLD_FILE, SETS_FILE)
 ENOUGH = 10  # assignments that a judge should be able to take before the gold sets are used up
@@ -108,6 +109,7 @@ def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
     path = Path(folder)
     if not path.is_dir():
         raise InputError("there is no such folder: make a campaign with `adjudge campaign new`", str(folder))
+    finish(path)
     problems = Problems()
     settings = load_settings(path, problems)
     topics = read_topics(path / TOPICS_FILE, problems, TOPICS_FILE)
@@ -453,11 +455,11 @@ def _read_pairs(
 
 
 def _write_documents(
-    path: Path, sources: Iterable[SourceDocument], most_bytes: int, problems: Problems
+    path: Path, sources: Iterable[SourceDocument], most_bytes: int, problems: Problems, present: Iterable[str] = ()
 ) -> dict[str, None]:
-    """Write documents as they are read, and return their names in order."""
-    names: dict[str, None] = {}
-    with open(path, "w", encoding="utf8", newline="") as file:
+    """Write documents as they are read, after those that are ``present``, and return all names in order."""
+    names = dict.fromkeys(present)
+    with open(path, "a", encoding="utf8", newline="") as file:
         for document, source, line in sources:
             problem = _document_problem(document, names, most_bytes)
             if problem:
@@ -531,3 +533,42 @@ def _can_qualify(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, 
     jobs = [fixed for fixed in sets if fixed.use == "qualification"]
     needed = settings.qualification
     return len(jobs) >= needed.jobs and fewest_graded(jobs, gold, needed.jobs) >= needed.correct
+
+
+# Additions to a campaign
+
+
+def add_documents(campaign: Campaign, source: Path, path: Path) -> None:
+    """Write the campaign's documents and those of a source, in any format of ``campaign new``, to a file."""
+    problems, notes, most = Problems(), list[str](), campaign.settings.documents.most_bytes
+    shutil.copyfile(campaign.folder / DOCUMENTS_FILE, path)
+    _end_line(path)
+    names = _write_documents(path, read_sources(source, most, problems, notes), most, problems, campaign.documents)
+    if len(names) == len(campaign.documents) and not problems.messages:
+        problems.add("there are no documents in it", source.name)
+    _refuse_source(problems, source)
+
+
+def add_pairs(campaign: Campaign, source: Path, path: Path) -> None:
+    """Write the campaign's pairs to judge and those of a source, a table or qrels, to a file; each pair once."""
+    problems = Problems()
+    pairs = read_pool(source, problems, source.name)
+    if not pairs and not problems.messages:
+        problems.add("there are no pairs in it", source.name)
+    _refuse_source(problems, source)
+    present = read_pool(campaign.folder / POOL_FILE, problems, POOL_FILE)
+    path.write_text(pool_text({**present, **pairs}), encoding="utf8", newline="")
+
+
+def _end_line(path: Path) -> None:
+    """End the last line of a file, so that lines can be added."""
+    with open(path, "rb+") as file:
+        if file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n":
+            file.write(b"\n")
+
+
+def _refuse_source(problems: Problems, source: Path) -> None:
+    """Raise all problems of a source, which is called by its name, not by where it is stored for the moment."""
+    messages = [message.replace(str(source), source.name) for message in problems.messages]
+    if messages:
+        raise CampaignProblems(messages, source.name)

@@ -34,7 +34,17 @@ from sqlalchemy import func, select
 from adjudge.arrays import Codes, Floats
 from adjudge.errors import AdjudgeError, AdjudgeWarning
 from adjudge.studio.record.items import TYPICAL
-from adjudge.studio.record.schema import contests, counts, items, judgments, people, rulings, slots, standings
+from adjudge.studio.record.schema import (
+    contests,
+    corrections,
+    counts,
+    items,
+    judgments,
+    people,
+    rulings,
+    slots,
+    standings,
+)
 from adjudge.studio.records import Gold, Pair
 
 if TYPE_CHECKING:
@@ -102,14 +112,17 @@ def _number(pair: Pair, grade: int) -> int:
 
 
 def _overruled(connection: Connection) -> set[int]:
-    """Return the items whose gold was ruled wrong."""
+    """Return the items whose gold was ruled wrong and was not corrected since."""
+    last = select(corrections.c.item, func.max(corrections.c.at)).group_by(corrections.c.item)
+    corrected = {item: at for item, at in connection.execute(last)}  # noqa: C416 - a result is no mapping
     upheld = (
-        select(slots.c.item)
+        select(slots.c.item, func.max(rulings.c.at))
         .join(contests, (contests.c.set == slots.c.set) & (contests.c.slot == slots.c.slot))
         .join(rulings, rulings.c.contest == contests.c.id)
         .where(rulings.c.upheld == 1)
+        .group_by(slots.c.item)
     )
-    return set(connection.scalars(upheld))
+    return {item for item, at in connection.execute(upheld) if corrected.get(item, -1.0) < at}
 
 
 def _columns(connection: Connection) -> tuple[Codes, Codes, Codes, Floats, Codes, Codes]:

@@ -371,7 +371,7 @@ def read_settings(text: str, problems: Problems) -> Settings:
         _note_syntax(str(error), text, problems)
         return Settings()
     lines = line_of_keys(text)
-    settings, messages = _validate(values)
+    settings, messages = validate_settings(values)
     noted = [
         (next((lines[name] for name in names if name in lines), 0), message) for message, names in messages.items()
     ]
@@ -388,7 +388,7 @@ def settings_text(settings: Settings) -> str:
         for setting in SETTINGS:
             if setting.table == table:
                 value = getattr(getattr(settings, table), setting.key)
-                lines += [f"# {setting.meaning}; {setting.expected}", f"{setting.key} = {_toml(value)}"]
+                lines += [f"# {setting.meaning}; {setting.expected}", f"{setting.key} = {toml_value(value)}"]
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 
@@ -413,7 +413,7 @@ def line_of_keys(text: str) -> dict[str, int]:
     return lines
 
 
-def _validate(values: Mapping[str, Any]) -> tuple[Settings, dict[str, list[str]]]:
+def validate_settings(values: Mapping[str, Any]) -> tuple[Settings, dict[str, list[str]]]:
     """Return the valid settings, and every problem: a message, with the names of the fields and the table it is about.
 
     pydantic looks at fields together only when each is valid alone, so the rest is validated again without the fields
@@ -451,7 +451,7 @@ def _explain(detail: ErrorDetails, values: Mapping[str, Any]) -> tuple[str, list
     if not keys:
         return f"{table} is {quote(values[table])}, expected a table [{table}]", [name]
     setting, value = BY_NAME[name], values[table][keys[0]]
-    return f"{name} is {_display(value)}, expected {setting.expected}{_hint(setting.field, value)}", [name]
+    return f"{name} is {display_value(value)}, expected {setting.expected}{_hint(setting.field, value)}", [name]
 
 
 def _unknown(table: str, keys: list[str], value: object) -> str:
@@ -480,7 +480,7 @@ def _hint(field: FieldInfo, value: Any) -> str:
     return ""
 
 
-def _display(value: object) -> str:
+def display_value(value: object) -> str:
     """Return a value as the file writes it, cut if it is long."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -504,7 +504,7 @@ def _bare(word: str) -> str:
     return word[1:-1] if word[:1] in ("'", '"') else word
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """Return a value as TOML."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_string, value))}]"

@@ -23,14 +23,16 @@ from sqlalchemy import Connection
 
 from adjudge.errors import CampaignProblems, InputError, Problems
 from adjudge.studio.access import DEFAULT_RATES, RateLimiter, Signer, load_key
-from adjudge.studio.campaign import Campaign, load_campaign
+from adjudge.studio.campaign import FILES, Campaign, load_campaign
 from adjudge.studio.consensus import Beliefs
 from adjudge.studio.documents import Documents
 from adjudge.studio.kept import Kept
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
+from adjudge.studio.record.revisions import changed_states, record_start
 from adjudge.studio.record.store import Change, Store, View, database_bytes, database_url, open_engine
 from adjudge.studio.settings import Limits, load_settings
+from adjudge.studio.staging import Watch, settle
 from adjudge.studio.work.commands import expire, hand_in, pause, release_broken
 
 T = TypeVar("T")
@@ -46,7 +48,7 @@ class Studio:
     """A campaign that is being served."""
 
     def __init__(self, campaign: Campaign, store: Store, signer: Signer) -> None:
-        self.campaign, self.store, self.signer = campaign, store, signer
+        self.store, self.signer = store, signer
         self.beliefs = Beliefs(campaign.folder)
         self.began = store.clock()
         self.limits = RateLimiter({**RATES, **setting_rates(campaign.settings.limits)})
@@ -55,6 +57,15 @@ class Studio:
         self.turn = asyncio.Semaphore(1)  # for consensus jobs; the campaigns of a site share it
         self.rng = np.random.default_rng(secrets.randbits(128))
         self.kept = Kept()
+        self.editing = asyncio.Lock()  # held by whoever changes the campaign's files
+        self.edits = 0  # changes of the files since the start
+        self.watch = Watch(campaign.folder, FILES)
+        self.changed_files: list[str] = []  # that somebody changed outside of the studio
+
+    @property
+    def campaign(self) -> Campaign:
+        """The campaign's files, as they are in use."""
+        return self.store.campaign
 
     @property
     def ledger(self) -> Ledger:
@@ -109,6 +120,7 @@ class Studio:
                 await self.do(expire, self.began)
                 await self.do(hand_in, self.began)
                 await asyncio.to_thread(self.store.checkpoint)
+                await self.look_at_files()
             except Exception as error:  # for example a full disk: the next tick tries again
                 LOG.warning("leases could not be ended: %s", error)
             await asyncio.sleep(TICK)
@@ -117,6 +129,7 @@ class Studio:
         """Pause the campaign if its database grows too fast; once it was resumed, growth is counted anew."""
         growth = Growth(1_000_000 * self.campaign.settings.limits.growth_megabytes_per_day)
         while True:
+            growth.most = 1_000_000 * self.campaign.settings.limits.growth_megabytes_per_day
             try:
                 if reason := growth.excess(await self.read(database_bytes), self.now()):
                     LOG.warning("the campaign is paused: %s", reason)
@@ -125,12 +138,23 @@ class Studio:
                 LOG.warning("the size of the database could not be checked: %s", error)
             await asyncio.sleep(GROWTH_SECONDS)
 
+    def note_edit(self) -> None:
+        """Bring what follows from the campaign's files up to date, after a change of them."""
+        self.edits, self.changed_files = self.edits + 1, []
+        self.limits.change_rates(setting_rates(self.campaign.settings.limits))
+
+    async def look_at_files(self) -> list[str]:
+        """Notice and return the files of the campaign that somebody has changed outside of the studio."""
+        async with self.editing:
+            self.changed_files = await asyncio.to_thread(self.watch.changed, self.ledger.files)
+        return self.changed_files
+
     async def _keep_consensus(self) -> None:
         """Refresh the consensus when there are new rows, and let the ledger use it."""
         last: tuple[int, ...] | None = None
         while True:
             try:
-                if not self.ledger.archived and ((new := news(self.ledger)) != last or self.beliefs.due):
+                if not self.ledger.archived and ((new := (self.edits, *news(self.ledger))) != last or self.beliefs.due):
                     async with self.turn:
                         self.consensus_failures += not await refresh_consensus(self.campaign.folder)
                     last = new
@@ -234,7 +258,11 @@ def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> 
 
     store = Store(database_url(campaign.folder, campaign.settings.store.database), load, clock)
     try:
-        store.do(_add_items, then=lambda ledger, now, _: ledger.items.pool(ledger.campaign))
+        if settle(campaign.folder, store.ledger.files):  # the last change was recorded, but not in the files yet
+            campaign = load_campaign(campaign.folder)
+        store.do(lambda ledger, now: _add_items(ledger, now, campaign))
+        states = changed_states(campaign.folder, store.ledger.files, FILES)
+        store.do(lambda ledger, now: record_start(ledger, now, states))
         store.do(release_broken)
     except BaseException:
         store.close()
@@ -242,10 +270,11 @@ def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> 
     return store
 
 
-def _add_items(ledger: Ledger, now: float) -> Change:
+def _add_items(ledger: Ledger, now: float, campaign: Campaign) -> Change:
     """Add the campaign's items that have no id."""
-    rows = [(schema.items, row) for row in missing_items(ledger)]
-    return Change(rows, len(rows), ("studio", "items added", {"items": len(rows)}) if rows else None)
+    rows = [(schema.items, row) for row in missing_items(ledger, campaign)]
+    audit = ("studio", "items added", {"items": len(rows)}) if rows else None
+    return Change(rows, len(rows), audit, campaign)
 
 
 @contextlib.contextmanager

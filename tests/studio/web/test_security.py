@@ -40,7 +40,7 @@ def app():
     async def taken(request: Request):
         return {"bytes": len(await request.body())}
 
-    app.add_middleware(Headers, mturk_hosts=HOSTS, most_bytes=1_000, path_limits={"/import": 5_000})
+    app.add_middleware(Headers, mturk_hosts=lambda: HOSTS, most_bytes=1_000, path_limits={"/import": 5_000})
     return app
 
 

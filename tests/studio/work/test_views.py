@@ -103,7 +103,7 @@ def test_an_open_assignment_has_no_review(file_crowd):
 
 def test_rules_are_told_in_advance(file_crowd):
     """The rules name the gates as the settings have them."""
-    rules = v.rules_view(file_crowd().store.ledger)
+    rules = v.rules_view(file_crowd().store.ledger, 2e9)
     assert {name: rules[name] for name in ("sets", "documents", "binary", "ndcg", "seconds")} == {
         "sets": 6,
         "documents": 5,

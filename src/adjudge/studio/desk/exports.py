@@ -47,7 +47,7 @@ TINY = 1e-6  # probability in log odds
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet reads a text that starts so as a formula
 CHUNK = 1 << 16  # characters that are written at once
 ROWS = 2_000  # that are read at once
-SECRET_COLUMNS = {"hash"}  # never exported
+SECRET_COLUMNS = {"hash", "packed"}  # never exported
 SECRET_TABLES = {"passwords"}  # never exported
 PERSONAL_COLUMNS = {  # table -> columns that pseudonyms replace
     "people": ("name", "outside"),

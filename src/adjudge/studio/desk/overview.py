@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, distinct, func, select
+from sqlalchemy import Connection, Select, case, distinct, func, literal, select
 
 from adjudge.errors import quoted
 from adjudge.studio.campaign import Campaign
@@ -264,24 +264,27 @@ def gate_rates(connection: Connection, kind: str = "work", person: int | None = 
     return GateRates(kind, criteria=tuple(rates), **counts)
 
 
-def earnings(connection: Connection, amount: float) -> list[Earned]:
+def earnings(connection: Connection, amounts: Sequence[tuple[float, float]]) -> list[Earned]:
     """Return the earnings of each judge, the highest first: every accepted assignment counts once.
 
-    ``amount`` is the pay for one assignment, in the currency of the campaign.
+    ``amounts`` are the pay for one assignment, each with the time since which it holds, oldest first. The amount counts
+    that held when the judge took the assignment.
     """
+    later = [(assignments.c.at >= since, amount) for since, amount in reversed(amounts[1:])]
+    amount = case(*later, else_=amounts[0][1]) if later else literal(amounts[0][1])
     accepted = (
-        select(assignments.c.person, func.count(distinct(assignments.c.id)).label("n"))
-        .select_from(outcomes.join(assignments, assignments.c.id == outcomes.c.assignment))
-        .where(assignments.c.kind == "work", outcomes.c.outcome.in_(ACCEPTED))
+        select(assignments.c.person, func.count().label("n"), func.sum(amount).label("amount"))
+        .where(assignments.c.kind == "work")
+        .where(assignments.c.id.in_(select(outcomes.c.assignment).where(outcomes.c.outcome.in_(ACCEPTED))))
         .group_by(assignments.c.person)
         .subquery()
     )
     query = (
-        select(people.c.id, people.c.name, accepted.c.n)
+        select(people.c.id, people.c.name, accepted.c.n, accepted.c.amount)
         .select_from(accepted.join(people, people.c.id == accepted.c.person))
         .order_by(accepted.c.n.desc(), people.c.name)
     )
-    return [Earned(person, name, n, n * amount) for person, name, n in connection.execute(query)]
+    return [Earned(*row) for row in connection.execute(query)]
 
 
 def open_assignments(connection: Connection, person: int | None = None) -> list[Open]:
@@ -336,7 +339,7 @@ def live(connection: Connection, ledger: Ledger, now: float) -> Live:
         active_judges(connection, now),
         open_assignments(connection),
         tuple(gate_rates(connection, kind) for kind in ("work", "qualification")),
-        earnings(connection, campaign.settings.pay.amount),
+        earnings(connection, ledger.amounts()),
         len(ledger.contests.keys() - ledger.ruled),
         read_summary(campaign.folder),
         _count_sure(ledger),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, func, or_, select
 
+from adjudge.data.files import decode_content
+from adjudge.errors import Problems
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.record import schema as s
+from adjudge.studio.settings import FILE as SETTINGS_FILE
+from adjudge.studio.settings import Settings, read_settings
 
 BEGINNING = "0" * 64
 
@@ -200,8 +205,7 @@ def _beyond(connection: Connection, campaign: Campaign) -> Iterator[str]:
     Those made elsewhere do not count, nor those that a lead let count later: of assignments approved after they were
     returned, and of judges who were excluded at some time.
     """
-    redundancy = campaign.settings.redundancy
-    most = redundancy.most if redundancy.adaptive else redundancy.judgments
+    most = max(map(_most_judgments, [campaign.settings, *_earlier_settings(connection)]))
     excluded = select(s.standings.c.person).where(s.standings.c.standing == "excluded")
     approved = select(s.outcomes.c.assignment).where(s.outcomes.c.outcome == "approved")
     columns = s.judgments.c
@@ -215,6 +219,28 @@ def _beyond(connection: Connection, campaign: Campaign) -> Iterator[str]:
         select(columns.item, func.count()).where(counted).group_by(columns.item).having(func.count() > most)
     ):
         yield f"item {item} has {times} judgments, but the settings ask for {most}"
+
+
+def _most_judgments(settings: Settings) -> int:
+    """Return how many judgments settings ask for at most."""
+    redundancy = settings.redundancy
+    return redundancy.most if redundancy.adaptive else redundancy.judgments
+
+
+def _earlier_settings(connection: Connection) -> Iterator[Settings]:
+    """Yield the settings that the campaign has had."""
+    columns = s.revisions.c
+    for packed in connection.scalars(select(columns.packed).where(columns.file == SETTINGS_FILE)):
+        text = decode_content(zlib.decompress(packed), SETTINGS_FILE, empty=True).text
+        yield read_settings(text, Problems())
+
+
+def _revisions(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for revisions of the campaign's files whose content is not what was recorded."""
+    columns = s.revisions.c
+    for number, sha256, packed in connection.execute(select(columns.id, columns.sha256, columns.packed)):
+        if packed is not None and hashlib.sha256(zlib.decompress(packed)).hexdigest() != sha256:
+            yield f"revision {number}: its content is not the one that was recorded"
 
 
 def _gold(connection: Connection, campaign: Campaign) -> Iterator[str]:
@@ -234,4 +260,5 @@ CHECKS: Mapping[str, Callable[[Connection, Campaign], Iterator[str]]] = {
     "nobody judged an item twice": _twice,
     "no item has more judgments than the settings ask for": _beyond,
     "no gold or monitoring set given twice": _gold,
+    "revisions of the campaign's files as they were recorded": _revisions,
 }

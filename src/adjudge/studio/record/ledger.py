@@ -9,7 +9,9 @@ last of their judge, are kept.
 from __future__ import annotations
 
 import secrets
+import zlib
 from array import array
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, or_, select
 
+from adjudge.data.files import decode_content
+from adjudge.errors import Problems
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import Link
 from adjudge.studio.record.items import TYPICAL, Items, ItemSet, update_belief
 from adjudge.studio.records import Gold
+from adjudge.studio.settings import FILE as SETTINGS_FILE
+from adjudge.studio.settings import Settings, read_settings
 
 UNDECIDED = Answer(None, False, None, 0.0)
 OVER = ("passed", "returned", "expired", "released")  # outcomes that end an assignment
@@ -33,6 +39,7 @@ READ_FIRST = (schema.people, schema.passwords, schema.languages, schema.standing
 READ_LAST = (
     schema.contests,
     schema.rulings,
+    schema.corrections,
     schema.invitations,
     schema.acceptances,
     schema.tokens,
@@ -151,6 +158,9 @@ class Ledger:
         self.contests: dict[int, Mapping[str, Any]] = {}
         self.ruled: set[int] = set()
         self.overruled: set[int] = set()  # items whose gold was ruled wrong
+        self._overruled_at: dict[int, float] = {}
+        self.files: dict[str, str] = {}  # file of the campaign -> SHA-256 of its last revision
+        self.rules: list[tuple[float, Settings]] = []  # the settings since a time, oldest first
         self.invitations: dict[int, Mapping[str, Any]] = {}
         self.accepted: set[int] = set()
         self.tokens: dict[str, Mapping[str, Any]] = {}  # hash -> row
@@ -186,6 +196,25 @@ class Ledger:
     def gold_of(self, item: int) -> Gold | None:
         """Return the gold of an item in the campaign's files."""
         return self.campaign.gold.get(self.items.pairs[item])
+
+    def settings_at(self, time: float) -> Settings:
+        """Return the settings that held at a time; work is graded by those under which its judge began.
+
+        The first settings that the record has hold for the time before them too.
+        """
+        index = bisect_right(self.rules, time, key=lambda rule: rule[0])
+        return self.rules[max(index - 1, 0)][1] if self.rules else self.campaign.settings
+
+    def amounts(self) -> list[tuple[float, float]]:
+        """Return the pay for an assignment with the time since which it holds, oldest first."""
+        amounts = [(since, settings.pay.amount) for since, settings in self.rules]
+        changes = [entry for index, entry in enumerate(amounts) if not index or entry[1] != amounts[index - 1][1]]
+        return changes or [(0.0, self.campaign.settings.pay.amount)]
+
+    def adopt(self, campaign: Campaign) -> None:
+        """Work with changed files from now on; all their pairs have an id."""
+        self.campaign = campaign
+        self.items.pool(campaign)
 
     def copy_activity(self, before: Ledger) -> None:
         """Copy from an earlier ledger when judges were last active, which is in no row."""
@@ -372,7 +401,21 @@ class Ledger:
         """Note a ruling; gold whose contest is upheld no longer grades anybody."""
         self.ruled.add(row["contest"])
         if row["upheld"]:
-            self.overruled.add(self.contests[row["contest"]]["item"])
+            item = self.contests[row["contest"]]["item"]
+            self.overruled.add(item)
+            self._overruled_at[item] = row["at"]
+
+    def _correction(self, row: Mapping[str, Any]) -> None:
+        """Note that gold which was ruled wrong has another grade; a later ruling on that grade stands."""
+        if row["at"] >= self._overruled_at.get(row["item"], 0.0):
+            self.overruled.discard(row["item"])
+
+    def _revision(self, row: Mapping[str, Any]) -> None:
+        """Note the content of a file of the campaign, and the settings with the time from which they hold."""
+        self.files[row["file"]] = row["sha256"]
+        if row["file"] == SETTINGS_FILE:
+            content = decode_content(zlib.decompress(row["packed"]), SETTINGS_FILE, empty=True)
+            self.rules.append((row["at"], read_settings(content.text, Problems())))
 
     def _invitation(self, row: Mapping[str, Any]) -> None:
         """Add an invitation."""
@@ -413,6 +456,8 @@ class Ledger:
         "judgments": _judgment,
         "contests": _contest,
         "rulings": _ruling,
+        "corrections": _correction,
+        "revisions": _revision,
         "invitations": _invitation,
         "acceptances": _acceptance,
         "tokens": _token,
@@ -437,6 +482,7 @@ def load_ledger(connection: Connection, campaign: Campaign) -> Ledger:
     _fold_judgments(ledger, connection)
     for table in READ_LAST:
         _fold(ledger, table, connection, _ordered(table))
+    _fold(ledger, schema.revisions, connection, _rows_of_revisions())
     _fold(ledger, schema.audit, connection, select(schema.audit).order_by(schema.audit.c.id.desc()).limit(1))
     for table in NUMBERED:
         ledger.note_id(table, connection.scalar(select(func.max(table.c.id))) or 0)
@@ -448,6 +494,13 @@ def _fold(ledger: Ledger, table: Table, connection: Connection, rows: Select[Any
     """Fold the rows of one table."""
     for row in connection.execute(rows).mappings():
         ledger.fold(table, dict(row))
+
+
+def _rows_of_revisions() -> Select[Any]:
+    """Return all revisions in their order, with the content of the settings only."""
+    columns = schema.revisions.c
+    packed = case((columns.file == SETTINGS_FILE, columns.packed), else_=None).label("packed")
+    return select(columns.id, columns.at, columns.file, columns.sha256, packed).order_by(columns.id)
 
 
 def _tuples(connection: Connection, rows: Select[Any]) -> list[tuple[Any, ...]]:
@@ -516,9 +569,8 @@ def _grouped(connection: Connection, rows: Select[Any], by: str) -> Mapping[int,
     return groups
 
 
-def missing_items(ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """Yield rows for the campaign's pairs that have no id yet, in random order, so that no id tells which are gold."""
-    campaign = ledger.campaign
+def missing_items(ledger: Ledger, campaign: Campaign) -> Iterator[dict[str, Any]]:
+    """Yield rows for a campaign's pairs that have no id yet, in random order, so that no id tells which are gold."""
     fixed = (pair for part in campaign.sets for pair in part.pairs)
     new = dict.fromkeys(pair for pairs in (campaign.pool, fixed) for pair in pairs if pair not in ledger.items.ids)
     order = secrets.SystemRandom().sample(list(new), len(new))

@@ -18,6 +18,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Select,
     String,
@@ -236,6 +237,23 @@ switches = Table(
     Column("value", Text, nullable=False),
     _of("person", "by"),
 )
+# The files of the campaign: as the studio found them, and after every change. The files of one change have the same
+# `change`, the id of its first row. `packed` is the compressed content; null for documents, which are only added.
+revisions = Table(
+    "revisions",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", "by"),
+    Column("change", Integer, nullable=False),
+    Column("source", String(8), nullable=False),  # start, desk, files (changed outside), restored
+    Column("file", String(20), nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("note", Text, nullable=False),  # what has changed, one line each
+    Column("packed", LargeBinary),
+)
+# Gold that was ruled wrong and has another grade since: it grades again.
+corrections = Table("corrections", METADATA, _id(), _at(), _of("item", nullable=False), _of("person", "by"))
 # Who did what. Each entry has the hash of the entry before it (see ``audit``).
 audit = Table(
     "audit",

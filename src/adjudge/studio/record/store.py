@@ -85,6 +85,7 @@ class Change(NamedTuple):
     rows: Sequence[tuple[Table, Row]] = ()
     answer: Any = None
     audit: tuple[str, str, Row] | None = None  # who, what, detail
+    campaign: Campaign | None = None  # the changed files, with which the ledger works from now on
 
 
 View: TypeAlias = Callable[
@@ -184,6 +185,7 @@ class Store:
                 schema.migrate(connection, (clock or time.time)())
             with self._writer.begin() as connection:
                 self.ledger = fold(connection)
+            self.campaign = self.ledger.campaign
         except BaseException:
             self.close()
             raise
@@ -305,7 +307,7 @@ class Store:
             self._stale = True
             rows = [row for request in batch for row in self._decide(request, replies)]
             _write(connection, rows)
-        self._stale = False
+        self._stale, self.campaign = False, self.ledger.campaign
         if rows:
             self.on_commit(len(batch), time.perf_counter() - began)
         return replies
@@ -326,6 +328,8 @@ class Store:
                 rows.append((schema.audit, next_entry(self.ledger.link, now, *change.audit)))
             for table, row in rows:
                 self.ledger.fold(table, row)
+            if change.campaign is not None:
+                self.ledger.adopt(change.campaign)
             answer = change.answer if request.then is None else request.then(self.ledger, now, change.answer)
         except Exception as error:
             raise _Fault(request, error) from error
@@ -338,6 +342,7 @@ class Store:
             with self._writer.begin() as connection:
                 ledger = self._fold(connection)
             ledger.copy_activity(self.ledger)
+            ledger.adopt(self.campaign)  # which may be newer than the files that were folded
             self.ledger, self._stale = ledger, False
 
 

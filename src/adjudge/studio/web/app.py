@@ -29,15 +29,16 @@ from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Site
 from adjudge.studio.studio import Studio, open_studio
-from adjudge.studio.web import operations, routes_api, routes_desk, routes_judge, routes_sign_in
+from adjudge.studio.web import operations, routes_api, routes_campaign, routes_desk, routes_judge, routes_sign_in
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
 from adjudge.studio.web.security import Headers, inner_path, root_of
 from adjudge.studio.work.people import invite
 
 LOG = logging.getLogger("adjudge")
-# paths that accept tables of judgments
-UPLOAD_BYTES = dict.fromkeys(("/desk/data", "/api/import", "/api/v1/judgments"), 100_000_000)
+# paths that accept tables of judgments, or documents and pairs
+UPLOADS = ("/desk/data", "/api/import", "/api/v1/judgments", "/desk/campaign/documents")
+UPLOAD_BYTES = dict.fromkeys(UPLOADS, 100_000_000)
 STATIC = Path(__file__).parent / "static"
 
 
@@ -61,7 +62,7 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio, app.state.root = studio, root
     app.state.meters = Meters(studio)
-    for routes in (routes_judge, routes_sign_in, routes_desk, routes_api, operations):
+    for routes in (routes_judge, routes_sign_in, routes_desk, routes_campaign, routes_api, operations):
         app.include_router(routes.router)
     app.include_router(routes_api.description)
     # Only static files are compressed: the compressed length of a page with secrets would reveal something about them.
@@ -71,11 +72,15 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(Exception, _handle_fault)
-    mturk = studio.campaign.settings.mturk
-    hosts = mturk.submit_hosts if mturk.enabled else ()
-    app.add_middleware(Headers, mturk_hosts=hosts, path_limits=UPLOAD_BYTES, root=root)
+    app.add_middleware(Headers, mturk_hosts=lambda: _mturk_hosts(studio), path_limits=UPLOAD_BYTES, root=root)
     app.add_middleware(Observe, meters=app.state.meters, campaign=root.rpartition("/")[2])
     return app
+
+
+def _mturk_hosts(studio: Studio) -> tuple[str, ...]:
+    """Return the hosts of Mechanical Turk that work may be submitted to at present."""
+    mturk = studio.campaign.settings.mturk
+    return mturk.submit_hosts if mturk.enabled else ()
 
 
 def error_response(request: Request, status: int, code: str, sentence: str, **more: object) -> Response:

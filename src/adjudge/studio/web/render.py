@@ -130,6 +130,7 @@ NAVIGATION = (  # (path, name, the action that a reader must be allowed to do)
     ("/desk/charts", "Charts", "desk"),
     ("/desk/people", "Invitations", "invite"),
     ("/desk/data", "Data", "desk"),
+    ("/desk/campaign", "Campaign", "desk"),
     ("/desk/audit", "Audit", "desk"),
 )
 PARTS = ("notices", "progress", "pictures", "quality", "topics", "work")  # of the overview, in their order
@@ -147,6 +148,7 @@ DONE = {  # what the page says after an action, by the word in its address
     "upheld-passed": "Upheld: gold is wrong here. The assignment had passed already.",
     "rejected": "Rejected: gold stays as it is.",
     "revoked": "The token was revoked.",
+    "saved": "Saved. The studio works with the change, and the history has it.",
 }
 
 
@@ -171,6 +173,7 @@ def desk_page(request: Request, caller: Caller, template: str, title: str, **val
         "heading": title,
         "campaign": studio.campaign,
         "archived": studio.ledger.archived,
+        "changed_files": studio.changed_files,
         "reader": caller.person,
         "may": lambda action: may(role, action),
         "navigation": [(path, name) for path, name, action in NAVIGATION if may(role, action)],

@@ -99,16 +99,14 @@ class Headers:
     def __init__(
         self,
         app: ASGIApp,
-        mturk_hosts: Iterable[str] = (),
+        mturk_hosts: Callable[[], Iterable[str]] = tuple,
         most_bytes: int = MOST_BYTES,
         path_limits: Mapping[str, int] | None = None,
         root: str = "",
     ) -> None:
         self.root = root
         self.app, self.most_bytes, self.path_limits = app, most_bytes, dict(path_limits or {})
-        hosts = list(mturk_hosts)
-        self.policy = page_policy()
-        self.framed_policy = page_policy(frame_origins(hosts), [f"https://{host}" for host in hosts])
+        self.policy, self.mturk_hosts = page_policy(), mturk_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse cross-site and too large requests, and pass all others to the application."""
@@ -145,7 +143,7 @@ class Headers:
         for name, value in COMMON_HEADERS.items():
             headers.setdefault(name, value)
         if "Content-Security-Policy" not in headers:
-            headers["Content-Security-Policy"] = self.framed_policy if framed else self.policy
+            headers["Content-Security-Policy"] = self._framed_policy() if framed else self.policy
             if not framed:
                 headers.setdefault("X-Frame-Options", "DENY")
         if not path.startswith(CACHEABLE):
@@ -154,6 +152,11 @@ class Headers:
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")
         if headers.get("Location", "").startswith("/"):
             headers["Location"] = self.root + headers["Location"]
+
+    def _framed_policy(self) -> str:
+        """Return the policy of the page that platforms show in a frame; a lead may change their hosts."""
+        hosts = list(self.mturk_hosts())
+        return page_policy(frame_origins(hosts), [f"https://{host}" for host in hosts])
 
 
 def inner_path(scope: Scope, root: str) -> str:
@@ -323,14 +326,20 @@ def require_caller(request: Request, action: str, csrf: str | None = None) -> Ca
     csrf
         The CSRF token that a form sends; None for scripts, which send it in a header.
     """
+    caller = require_role(request, action)
+    if request.method not in SAFE_METHODS and not bearer_token(request):
+        check_csrf(request, caller.session, csrf if csrf is not None else request.headers.get("x-csrf"))
+    check_rate(request, "person", str(caller.person.id))
+    return caller
+
+
+def require_role(request: Request, action: str) -> Caller:
+    """Return who sends a request, or refuse it if they may not do this; before the body of a request is read."""
     caller = current_caller(request)
     if caller is None:
         raise Refused(401, "sign in", "Please sign in again.")
     if not may(caller.person.role, action):
         raise Refused(403, "role", f"A {caller.person.role} may not do this.")
-    if request.method not in SAFE_METHODS and not bearer_token(request):
-        check_csrf(request, caller.session, csrf if csrf is not None else request.headers.get("x-csrf"))
-    check_rate(request, "person", str(caller.person.id))
     return caller
 
 

@@ -354,7 +354,7 @@ def hand_in(ledger: Ledger, now: float, began: float = 0.0) -> Change:
 
 def _has_lapsed(ledger: Ledger, assignment: Assignment, now: float, began: float) -> bool:
     """Return whether the lease of an assignment is over."""
-    return now - max(assignment.active, began) > 60 * ledger.campaign.settings.assignment.lease_minutes
+    return now - max(assignment.active, began) > 60 * ledger.settings_at(assignment.at).assignment.lease_minutes
 
 
 def switch_rows(ledger: Ledger, now: float, by: int | None, paused: bool, reason: str = "") -> Rows:

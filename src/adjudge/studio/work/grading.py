@@ -67,10 +67,11 @@ def assignment_verdict(
 ) -> Verdict:
     """Return whether an assignment passes, and by which criteria; only documents with valid gold are graded.
 
-    ``answers`` and ``times`` are by the id of the set. Documents are ``dropped`` if their
-    gold is wrong: the others keep the order of their ranks, and in a qualification dropped documents count as right.
+    The thresholds are those under which the judge began; gold is as it is now. ``answers`` and ``times`` are by the id
+    of the set. Documents are ``dropped`` if their gold is wrong: the others keep the order of their ranks, and in a
+    qualification dropped documents count as right.
     """
-    settings = ledger.campaign.settings
+    settings = ledger.settings_at(assignment.at)
     sets = [part for part in assignment.sets if part.use in GRADED]
     if assignment.kind == "qualification":
         pairs = [pair for part in sets for pair in _qualification_pairs(ledger, part, answers[part.id], dropped)]

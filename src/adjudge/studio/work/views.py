@@ -24,8 +24,8 @@ def state_view(ledger: Ledger, now: float, person: int) -> View:
     about = ledger.campaign.settings.campaign
     return {
         "person": {"name": judge.name, "role": judge.role, "language": judge.language},
-        "campaign": {"name": about.name, "instructions": _paragraphs(about.instructions), "contact": about.contact},
-        "rules": rules_view(ledger),
+        "campaign": {"name": about.name, "instructions": paragraphs(about.instructions), "contact": about.contact},
+        "rules": rules_view(ledger, assignment.at if assignment is not None and going else now),
         "stage": stage,
         "why": why,
         "assignment": assignment_view(ledger, now, assignment) if assignment is not None and going else None,
@@ -49,9 +49,9 @@ def stage_of(ledger: Ledger, judge: Person) -> tuple[str, str]:
         return error.code, str(error)
 
 
-def rules_view(ledger: Ledger) -> View:
-    """Return the rules by which work is checked, which every judge can read before they begin."""
-    settings = ledger.campaign.settings
+def rules_view(ledger: Ledger, at: float) -> View:
+    """Return the rules by which work that began at a time is checked; judges can read them before they begin."""
+    settings = ledger.settings_at(at)
     jobs = [job for job in ledger.campaign.sets if job.use == "qualification"][: settings.qualification.jobs]
     graded = sum(pair in ledger.campaign.gold for job in jobs for pair in job.pairs)
     return {
@@ -89,7 +89,8 @@ def assignment_view(ledger: Ledger, now: float, assignment: Assignment) -> View:
 
 def seconds_left(ledger: Ledger, now: float, assignment: Assignment) -> int:
     """Return the time until the lease of an assignment ends, if its judge does nothing."""
-    return max(0, round(60 * ledger.campaign.settings.assignment.lease_minutes - (now - assignment.active)))
+    lease = 60 * ledger.settings_at(assignment.at).assignment.lease_minutes
+    return max(0, round(lease - (now - assignment.active)))
 
 
 def set_view(ledger: Ledger, part: Set) -> View:
@@ -133,7 +134,7 @@ def _topic_view(ledger: Ledger, item: int) -> View:
     return {"query": topic.query, "description": topic.description, "narrative": topic.narrative}
 
 
-def _paragraphs(text: str) -> list[str]:
+def paragraphs(text: str) -> list[str]:
     """Return a text's paragraphs."""
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
