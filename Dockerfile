@@ -6,7 +6,7 @@ FROM python:3.13-slim
 
 COPY pyproject.toml constraints.txt README.md LICENSE /build/
 COPY src /build/src
-RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[bayes,report,studio,learn]" && rm -r /build
+RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[bayes,report,studio,learn,postgresql]" && rm -r /build
 
 RUN useradd --create-home --uid 1000 adjudge \
     && install --directory --owner=adjudge --mode=0700 /home/adjudge/.cache /home/adjudge/.cache/adjudge \
@@ -19,6 +19,6 @@ WORKDIR /work
 EXPOSE 8000
 # For the studio; other commands end before the first check.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
-    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/', timeout=4)"]
+    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
 ENTRYPOINT ["adjudge"]
 CMD ["--help"]

@@ -77,14 +77,15 @@ clean: ## remove the environment, the site and the files of the demo
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[report,studio,learn]'
 	@touch $@
 
-# Chromium for the tests of pages, PostgreSQL for those of the studio's store and Java for those of Spark: the system's,
-# which only root can install. Without them these tests are skipped.
+# Chromium for the tests of pages, PostgreSQL for those of the studio's store, Java for those of Spark and nginx for those
+# of the studio behind a proxy: the system's, which only root can install. Without them these tests are skipped.
 .venv/.system: .venv/.python
 	@missing=""; \
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 		|| missing="chromium"; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	java -version >/dev/null 2>&1 || missing="$$missing default-jre-headless"; \
+	PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || missing="$$missing nginx-light"; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing $$missing (once)"; \

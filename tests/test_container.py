@@ -26,7 +26,7 @@ def test_installed_extras_are_declared():
     """The image has the studio and reports, and all its extras are in pyproject.toml; its Python is supported."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (extras,) = re.findall(r'"/build\[(.*)\]"', STEPS)
-    assert {"studio", "report"} <= set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert {"studio", "report", "postgresql"} <= set(extras.split(",")) <= set(project["optional-dependencies"])
     (python,) = re.findall(r"python:([\d.]+)-slim", steps("FROM")[0])
     assert f"Programming Language :: Python :: {python}" in project["classifiers"]
 
@@ -38,4 +38,4 @@ def test_the_image_runs_as_an_unprivileged_user():
     assert STEPS.index("\nUSER") < STEPS.index("\nENTRYPOINT")
     assert steps("ENV") == ["XDG_CACHE_HOME=/home/adjudge/.cache"]
     assert steps("VOLUME") == ["/home/adjudge/.cache"]
-    assert steps("HEALTHCHECK")[0].endswith("urlopen('http://127.0.0.1:8000/', timeout=4)\"]")
+    assert steps("HEALTHCHECK")[0].endswith("urlopen('http://127.0.0.1:8000/readyz', timeout=4)\"]")

@@ -271,3 +271,20 @@ def test_a_campaign_is_cloned_and_archived(run):
     assert run("campaign", "archive", "second").out == "second is archived\n"
     assert run("campaign", "archive", "second").err == "adjudge: The campaign is already archived.\n"
     assert run("campaign", "archive", "second", "--reopen").out == "second is open again\n"
+
+
+def test_webhooks_are_listed_and_tested(run, folder):
+    """Without addresses it says where they are written; one that nobody answers makes the test fail."""
+    none = run("campaign", "webhooks", str(folder))
+    assert (none.code, none.out.split(":")[0]) == (0, "no addresses")
+    secret = run("campaign", "webhooks", str(folder), "--secret").out
+    assert secret.startswith("whsec_")
+    assert secret in run("campaign", "webhooks", str(folder), "--secret").out
+    settings = folder / "campaign.toml"
+    url = "http://127.0.0.1:1/hook"
+    settings.write_text(settings.read_text() + f'[webhooks]\nurls = ["{url}"]\n')
+    assert run("campaign", "webhooks", str(folder)).out == f"{url}\n"
+    tried = run("campaign", "webhooks", str(folder), "--test")
+    assert tried.code == 1
+    assert tried.out.startswith(f"{url}: ")
+    assert "refused" in tried.out or "Connect call failed" in tried.out

@@ -71,7 +71,15 @@ add_commands(
 add_commands(
     campaign.campaign,
     "Data",
-    (campaign.export_, campaign.import_, campaign.prompts, campaign.backup, campaign.verify, campaign.history),
+    (
+        campaign.export_,
+        campaign.import_,
+        campaign.prompts,
+        campaign.backup,
+        campaign.verify,
+        campaign.history,
+        campaign.webhooks,
+    ),
 )
 app.add_typer(rerank.rerank, name="rerank", rich_help_panel="Ranking and learning")
 app.add_typer(campaign.campaign, name="campaign", rich_help_panel="Collection")

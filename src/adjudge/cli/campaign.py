@@ -572,3 +572,36 @@ def invite(
             print(f"{url.rstrip('/')}{invitation_link(studio, role, name)}")
     finally:
         studio.store.close()
+
+
+def webhooks(
+    folder: Folder,
+    test: Annotated[bool, typer.Option("--test", help="Send a signed test event to each address.")] = False,
+    secret: Annotated[
+        bool, typer.Option("--secret", help="Print the secret that receivers verify signatures with.")
+    ] = False,
+) -> None:
+    """Print the addresses that events of a campaign are sent to, and test them.
+
+    Addresses are in the section [webhooks] of campaign.toml. It can run while the studio runs. The exit code is 1 if an
+    address did not acknowledge the test.
+
+    \b
+    $ adjudge campaign webhooks my-campaign --test
+    """
+    require_studio()
+    from adjudge.studio.access import Signer, load_key
+    from adjudge.studio.campaign import load_campaign
+    from adjudge.studio.webhooks import secret_text, send_test, signing_secret
+
+    loaded = load_campaign(folder)
+    key = signing_secret(Signer(load_key(loaded.folder)).webhook_secret())
+    if secret:
+        print(secret_text(key))
+    elif not loaded.settings.webhooks.urls:
+        print("no addresses: write them to urls in the section [webhooks] of campaign.toml")
+    answers = {url: send_test(url, key, loaded.settings) if test else "" for url in loaded.settings.webhooks.urls}
+    for url, problem in answers.items():
+        print(f"{url}: {problem or 'acknowledged'}" if test else url)
+    if any(answers.values()):
+        raise typer.Exit(1)

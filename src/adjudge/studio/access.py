@@ -238,6 +238,10 @@ class Signer:
         valid = hmac.compare_digest(tag, self._keyed_hash("prompt tag", number)[:TAG_BYTES])
         return int.from_bytes(number, "big") if valid else None
 
+    def webhook_secret(self) -> bytes:
+        """Return the secret that webhooks are signed with, unless the operator sets another one."""
+        return self._keyed_hash("webhook", b"")
+
     def _mask(self, tag: bytes, number: bytes) -> bytes:
         """Return a number masked with the key stream of its tag; masking twice gives the number again."""
         stream = self._keyed_hash("prompt mask", tag)

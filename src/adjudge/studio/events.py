@@ -26,7 +26,7 @@ ACTIONS = {  # of the audit log -> type of the event
     "campaign resumed": "campaign.resumed",
     "campaign finished": "campaign.finished",
 }
-SHARED = ("assignment", "contest", "approved")  # values of an entry's detail that are passed on
+SHARED = ("assignment", "contest", "approved", "judgments")  # values of an entry's detail that are passed on
 
 
 class Event(NamedTuple):

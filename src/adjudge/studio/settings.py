@@ -57,7 +57,25 @@ Model = Literal[
     "gaussian-biased",
 ]
 MODELS: tuple[str, ...] = get_args(Model)
+EventType = Literal[
+    "assignment.passed",
+    "assignment.returned",
+    "assignment.approved",
+    "contest.opened",
+    "contest.ruled",
+    "judge.qualified",
+    "judge.unqualified",
+    "judge.paused",
+    "judge.excluded",
+    "judge.reinstated",
+    "campaign.paused",
+    "campaign.resumed",
+    "campaign.finished",
+    "consensus.refreshed",
+]
+EVENTS: tuple[EventType, ...] = get_args(EventType)
 StudyId = Annotated[str, Field(pattern=r"\A.+\Z")]
+WebhookUrl = Annotated[str, Field(pattern=r"\Ahttps?://[!-?A-~]{1,500}\Z")]  # ASCII without blanks and without @
 Host = Annotated[str, Field(pattern=r"\A[A-Za-z0-9.-]{1,250}\Z")]
 
 
@@ -279,6 +297,27 @@ class Mturk(Table):
         return self
 
 
+class Webhooks(Table):
+    """The addresses that events are sent to."""
+
+    urls: tuple[WebhookUrl, ...] = Field(
+        default=(),
+        strict=False,
+        title="a list of addresses such as 'https://example.org/hook'",
+        description="where events are sent, signed; the operator writes this in the file, not a lead at the desk",
+    )
+    events: tuple[EventType, ...] = Field(
+        default=EVENTS,
+        strict=False,
+        title=f"a list of {', '.join(EVENTS)}",
+        description="the types of events that are sent",
+    )
+    names: bool = Field(default=False, description="whether events have the names of judges instead of judge-7")
+    private: bool = Field(
+        default=False, description="whether a host name may lead to a private address, such as a container's"
+    )
+
+
 class Settings(Table):
     """All settings of a campaign, by the tables of campaign.toml."""
 
@@ -295,6 +334,7 @@ class Settings(Table):
     store: Store = Store()
     prolific: Prolific = Prolific()
     mturk: Mturk = Mturk()
+    webhooks: Webhooks = Webhooks()
 
 
 class Setting(NamedTuple):

@@ -33,7 +33,8 @@ from adjudge.studio.record.revisions import changed_states, record_start
 from adjudge.studio.record.store import Change, Store, View, database_bytes, database_url, open_engine
 from adjudge.studio.settings import Limits, load_settings
 from adjudge.studio.staging import Watch, settle
-from adjudge.studio.work.commands import expire, hand_in, pause, release_broken
+from adjudge.studio.webhooks import Webhooks, signing_secret
+from adjudge.studio.work.commands import expire, hand_in, note_finished, pause, release_broken
 
 T = TypeVar("T")
 LOG = logging.getLogger("adjudge")
@@ -55,6 +56,8 @@ class Studio:
         self.stopping = False  # whether the server finishes its last requests
         self.consensus_failures = 0
         self.turn = asyncio.Semaphore(1)  # for consensus jobs; the campaigns of a site share it
+        secret = signing_secret(signer.webhook_secret())
+        self.webhooks = Webhooks(campaign.folder, campaign.settings, secret, self.read, lambda: self.ledger.link.id)
         self.rng = np.random.default_rng(secrets.randbits(128))
         self.kept = Kept()
         self.editing = asyncio.Lock()  # held by whoever changes the campaign's files
@@ -102,9 +105,10 @@ class Studio:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Accept commands, end leases and keep the consensus fresh until the server stops."""
+        """Accept commands, end leases, keep the consensus fresh and send webhooks until the server stops."""
         self.store.start()
-        jobs = [asyncio.create_task(job()) for job in (self._end_leases, self._keep_consensus, self._watch_growth)]
+        work = (self._end_leases, self._keep_consensus, self._watch_growth, self.webhooks.run)
+        jobs = [asyncio.create_task(job()) for job in work]
         try:
             yield
         finally:
@@ -119,6 +123,7 @@ class Studio:
             try:
                 await self.do(expire, self.began)
                 await self.do(hand_in, self.began)
+                await self.do(note_finished)
                 await asyncio.to_thread(self.store.checkpoint)
                 await self.look_at_files()
             except Exception as error:  # for example a full disk: the next tick tries again

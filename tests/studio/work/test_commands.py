@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
-from adjudge.studio.desk.decisions import switch_campaign
+from adjudge.studio.desk.decisions import change_standing, switch_campaign
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
@@ -533,3 +533,21 @@ def test_the_studio_pauses_once_and_says_why(crowd):
     assert (switches["paused"], switches["pause reason"]) == ("0", "")
     created.do(switch_campaign, lead, True)
     assert (switches["paused"], switches["pause reason"], rows_of(created, s.switches)) == ("1", "", 5)
+
+
+def test_a_campaign_is_noted_as_finished_once(crowd):
+    """When every document has its judgments and nobody works; and again when an exclusion makes new work."""
+    created = crowd(FREE + "[gate]\nseconds = 0\n[redundancy]\njudgments = 1\n", topics=6, pool=5, monitoring=0)
+    assert created.do(c.note_finished) is None
+    ann, bob = created.person("ann"), created.person("bob")
+    created.through(ann)
+    created.open_work(bob)
+    assert created.do(c.note_finished) is None
+    created.through(bob)
+    assert created.do(c.note_finished) is True
+    assert created.do(c.note_finished) is None
+    created.do(change_standing, created.person("lea", "lead"), ann, "excluded", "bots")
+    assert created.do(c.note_finished) is False
+    with created.store.reading() as connection:
+        actions = [what for (what,) in connection.execute(select(s.audit.c.what).where(s.audit.c.who == "studio"))]
+    assert actions[-2:] == ["campaign finished", "campaign has work again"]

@@ -26,7 +26,12 @@ from adjudge.studio.settings import (
 
 INSTRUCTIONS = "campaign.instructions"  # has a page of its own
 FIXED = {  # what cannot change while the studio runs, and why
-    "store.database": "The studio has the database open. Stop the studio, and change this in campaign.toml."
+    "store.database": "The studio has the database open. Stop the studio, and change this in campaign.toml.",
+    **{
+        setting.name: "The operator decides where events are sent. Stop the studio, and change this in campaign.toml."
+        for setting in SETTINGS
+        if setting.table == "webhooks"
+    },
 }
 
 

@@ -73,6 +73,7 @@ class Clock:
 Row: TypeAlias = dict[str, Any]
 Reply: TypeAlias = Callable[[Any, BaseException | None], None]
 
+PASSWORD_FILE = "ADJUDGE_DATABASE_PASSWORD_FILE"
 BUSY = 2.0  # seconds to wait for a database that another process has locked
 MOST = 500  # commands in one commit
 WAITING = 5_000  # commands in the queue; more are refused at once
@@ -107,7 +108,18 @@ class Request(NamedTuple):
 def database_url(folder: Path, database: str) -> URL:
     """Return the URL of a campaign's database: of ADJUDGE_DATABASE or the setting, a URL or a path in the folder."""
     database = os.environ.get("ADJUDGE_DATABASE") or database
-    return make_url(database) if "://" in database else URL.create("sqlite", database=str(folder / database))
+    if "://" not in database:
+        return URL.create("sqlite", database=str(folder / database))
+    url, file = make_url(database), os.environ.get(PASSWORD_FILE)
+    return url.set(password=_password(Path(file))) if file else url
+
+
+def _password(file: Path) -> str:
+    """Return the password in a file, such as a container's secret."""
+    try:
+        return file.read_text(encoding="utf8").strip()
+    except OSError as error:
+        raise InputError(f"{PASSWORD_FILE} names a file that cannot be read: {error.strerror}", str(file)) from error
 
 
 def open_engine(url: URL, read_only: bool = False) -> Engine:

@@ -96,6 +96,7 @@ class Meters(Collector):
             ("adjudge_judgments", "Judgments that were accepted.", ledger.next_id(schema.judgments) - 1),
             ("adjudge_commit_failures", "Transactions that failed.", store.failures),
             ("adjudge_consensus_failures", "Fits of the consensus that failed.", studio.consensus_failures),
+            ("adjudge_webhook_failures", "Requests to webhooks that were not acknowledged.", studio.webhooks.failures),
         ):
             yield CounterMetricFamily(name, about, value)
         age = studio.beliefs.age(time.time())
@@ -105,6 +106,11 @@ class Meters(Collector):
             ("adjudge_people", "Judges, reviewers and leads.", len(ledger.people)),
             ("adjudge_consensus_age_seconds", "Seconds since the consensus was fitted; NaN without one.", age),
             ("adjudge_database_bytes", "Size of the database.", self.database_bytes),
+            (
+                "adjudge_webhook_waiting",
+                "Entries of the audit log before the slowest webhook.",
+                studio.webhooks.waiting,
+            ),
         ):
             yield GaugeMetricFamily(name, about, amount)
 

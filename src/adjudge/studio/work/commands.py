@@ -375,6 +375,20 @@ def pause(ledger: Ledger, now: float, reason: str) -> Change:
     return Change(switch_rows(ledger, now, None, True, reason), True, ("studio", "campaign paused", {"reason": reason}))
 
 
+def note_finished(ledger: Ledger, now: float) -> Change:
+    """Note that no document needs a judgment and nobody works, or that there is work again; else change nothing."""
+    campaign, items = ledger.campaign, ledger.items
+    working = any(assignment.kind == "work" for assignment in ledger.open_assignments())
+    finished = not working and bool(items.pooled.any())
+    finished = finished and not assign.open_items(items, campaign.settings.redundancy, ledger.belief).any()
+    if ledger.archived or finished == (ledger.switches.get("finished") == "1"):
+        return Change()
+    row = {"id": ledger.next_id(schema.switches), "at": now, "name": "finished", "value": str(int(finished))}
+    action = "campaign finished" if finished else "campaign has work again"
+    detail = {"judgments": ledger.next_id(schema.judgments) - 1}
+    return Change([(schema.switches, {**row, "by": None})], finished, ("studio", action, detail))
+
+
 def release_broken(ledger: Ledger, now: float) -> Change:
     """Release open assignments whose topics or documents are no longer in the campaign's files."""
     campaign, pairs = ledger.campaign, ledger.items.pairs
