@@ -1,8 +1,10 @@
 """The API for programs: every route as its OpenAPI document says, with generated requests."""
 
+import io
 import itertools
 import json
 import re
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -158,6 +160,22 @@ def test_a_pipeline_follows_judgments(place):
     assert (again["taken"], again["skipped"]) == (0, 1)
     bad = ask(place, place.tokens["import"], "POST", "/api/v1/judgments", content=rows.replace("d1-1", "d99"))
     assert bad.json()["problems"] == ["line 2: topic 't1' with document 'd99' is not in this campaign"]
+
+
+def test_the_pipeline_of_the_docs_reads_everything(place, monkeypatch):
+    """As the page on programs has it; asked again with the last id, it reads nothing."""
+    text = (Path(__file__).parents[3] / "docs" / "how-to" / "programs.md").read_text()
+    names = {}
+    exec(re.search(r"<!-- follow -->\n```python\n(.*?)```", text, re.DOTALL)[1], names)
+
+    def urlopen(request, timeout):
+        path = request.full_url.removeprefix("http://studio")
+        return io.BytesIO(place.ask("GET", path, headers=dict(request.header_items())).content)
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    rows = list(names["follow"]("http://studio", place.tokens["export"]))
+    assert [row["id"] for row in rows] == list(range(1, 31))
+    assert list(names["follow"]("http://studio", place.tokens["export"], 30)) == []
 
 
 def test_labels_come_with_their_probabilities(place):
