@@ -14,6 +14,7 @@ from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work.people import invite
 
 OPEN = {"/", "/sign-in", "/sign-out", "/join/{invitation}", "/register", "/crowd/prolific", "/crowd/mturk"}
+OPEN |= {"/reset/{link}", "/sign-in/code", "/openid/start", "/openid/callback"}
 OPEN |= {"/healthz", "/readyz", "/metrics"}  # for this machine; test_operations.py has the others
 OPEN |= {"/api/openapi.json"}  # describes the API, and nothing of the campaign
 BY_ADDRESS = {"/documents/{token}/{slot}", "/documents/{token}/{slot}/matches"}  # the address is the right to see it
@@ -24,6 +25,12 @@ LEADS = {  # what a reviewer may not
     "/desk/assignments/{assignment}/approve",
     "/desk/people",
     "/desk/people/invite",
+    "/desk/people/invite-list",
+    "/desk/people/invitations/{invitation}/withdraw",
+    "/desk/people/{person}",
+    "/desk/people/{person}/reset",
+    "/desk/people/{person}/sessions/end",
+    "/desk/people/{person}/second-factor/remove",
     "/desk/people/token",
     "/desk/people/token/{token}/revoke",
     "/desk/prompts",

@@ -66,7 +66,7 @@ for section, commands in SECTIONS.items():
 add_commands(
     campaign.campaign,
     "Set up",
-    (campaign.new, campaign.clone, campaign.check, campaign.gate, campaign.invite, campaign.archive),
+    (campaign.new, campaign.clone, campaign.check, campaign.gate, campaign.invite, campaign.reset, campaign.archive),
 )
 add_commands(
     campaign.campaign,

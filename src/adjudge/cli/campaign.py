@@ -1,4 +1,4 @@
-"""``adjudge campaign``: set up a campaign (new, check, gate, invite), and manage its data (the other commands)."""
+"""``adjudge campaign``: set up a campaign (new, check, gate), let people in (invite, reset), and manage its data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 DEPTH = 20  # documents of each run that are pooled
 HEAD = ("worst", "best", "random", "all rel.", "all irr.", "85 % right", "95 % right")  # of the gate
-STUDIO = ("fastapi", "uvicorn", "jinja2", "multipart", "sqlalchemy", "argon2", "itsdangerous", "nh3", "pypdf")
+STUDIO = (
+    *("fastapi", "uvicorn", "jinja2", "multipart", "sqlalchemy"),
+    *("argon2", "itsdangerous", "pyotp", "segno", "nh3", "pypdf"),
+)
 LOCAL = "http://127.0.0.1:8000"
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of the campaign.")]
 Judge = Annotated[str, typer.Option("--judge", metavar="NAME", help="Name of the judge.")]
@@ -552,16 +555,20 @@ def invite(
     folder: Folder,
     role: Annotated[str, typer.Option(help="judge, reviewer or lead.")] = "judge",
     name: Annotated[str, typer.Option(help="Name of the person; they can choose another.")] = "",
-    count: Annotated[int, typer.Option(min=1, max=1_000, help="Number of links.")] = 1,
+    count: Annotated[int, typer.Option(min=1, max=1_000, help="Number of links; 1 for a lead.")] = 1,
     url: Url = LOCAL,
 ) -> None:
     """Print invitation links, each of which can be used once. While the studio runs, its desk makes them.
+
+    A new invitation of a lead withdraws the open ones that the command line made before.
 
     \b
     $ adjudge campaign invite my-campaign --count 20 --url https://judge.example.org
     """
     if role not in ("judge", "reviewer", "lead"):
         raise UsageError(f"--role {quote(role)} is not one of judge, reviewer, lead")
+    if role == "lead" and count > 1:
+        raise UsageError(f"--count is {count}, but the command line invites one lead at a time: leave it out")
     require_studio()
     from adjudge.studio.studio import open_studio
     from adjudge.studio.web.app import invitation_link
@@ -605,3 +612,29 @@ def webhooks(
         print(f"{url}: {problem or 'acknowledged'}" if test else url)
     if any(answers.values()):
         raise typer.Exit(1)
+
+
+def reset(
+    folder: Folder,
+    name: Annotated[str, typer.Argument(help="Name of the person.")],
+    second_factor: Annotated[
+        bool, typer.Option("--second-factor", help="Remove the person's second factor as well.")
+    ] = False,
+    url: Url = LOCAL,
+) -> None:
+    """Print a link by which a person sets a new password. It can be used once, and for a day.
+
+    The person keeps their role and their judgments. While the studio runs, its desk makes such links.
+
+    \b
+    $ adjudge campaign reset my-campaign lea --url https://judge.example.org
+    """
+    require_studio()
+    from adjudge.studio.studio import open_studio
+    from adjudge.studio.web.app import reset_link
+
+    studio = open_studio(folder)
+    try:
+        print(f"{url.rstrip('/')}{reset_link(studio, name, second_factor)}")
+    finally:
+        studio.store.close()

@@ -41,8 +41,8 @@ def serve(
 ) -> None:
     """Start the web studio of one campaign or several, in which judges qualify and judge, and a lead follows the work.
 
-    On the first start it prints a link for the lead, which can be used once. Everything a judge submits is on disk
-    before it is acknowledged, so the studio can be stopped with Ctrl-C at any time.
+    Until the campaign has a lead, every start prints a new link for one, which can be used once. Everything a judge
+    submits is on disk before it is acknowledged, so the studio can be stopped with Ctrl-C at any time.
 
     Several campaigns have a front page at /, on which people sign in once, and addresses of their own, /c/NAME/ with
     the names of their folders. Leads clone, archive and reopen campaigns there.
@@ -81,8 +81,8 @@ def serve(
         links = {role: app.invitation_link(studio, role) for role in roles}
 
         def ready(port: int) -> None:
-            address = (url or f"http://{host}:{port}").rstrip("/")
-            _print_address(studio.campaign.settings.campaign.name, address, links, temporary=folder is None)
+            app.set_address(studio, host, port, url)
+            _print_address(studio.campaign.settings.campaign.name, studio.address, links, temporary=folder is None)
 
         app.serve(studio, host, port, proxies, ready)
 
@@ -104,11 +104,14 @@ def _serve_site(campaigns: Sequence[Path], where: Where, stack: contextlib.ExitS
         if not app.has_lead(studio)
     }
 
+    served = create_site(site)
+
     def ready(port: int) -> None:
-        address = (url or f"http://{host}:{port}").rstrip("/")
+        served.set_address(host, port, url)
+        address = app.base_address(host, port, url)
         _print_address(f"{len(site.studios)} campaigns", address, links, temporary=False)
 
-    app.serve(site, host, port, proxies, ready, create_site(site))
+    app.serve(site, host, port, proxies, ready, served)
 
 
 def _check(folders: Sequence[str], demo: bool, url: str | None) -> None:

@@ -30,23 +30,10 @@ from adjudge.studio.records import Refused
 
 # People who see the desk do not judge: they know the gold labels and the answers of others.
 ACTIONS = {
-    "judge": frozenset(("judge",)),
-    "reviewer": frozenset(("desk", "rule")),
+    "judge": frozenset(("account", "judge")),
+    "reviewer": frozenset(("account", "desk", "rule")),
     "lead": frozenset(
-        (
-            "desk",
-            "rule",
-            "invite",
-            "exclude",
-            "approve",
-            "reassign",
-            "pause",
-            "archive",
-            "export",
-            "import",
-            "token",
-            "edit",
-        )
+        "account desk rule invite exclude approve reassign pause archive export import token edit".split()  # noqa: SIM905
     ),
 }
 
@@ -62,6 +49,7 @@ COMMON_PASSWORDS = frozenset(
 
 KEY_BYTES = 32
 TAG_BYTES, NUMBER_BYTES = 12, 8  # of a prompt's id: 20 bytes are 32 letters without unused bits
+FIRST_STEP_SECONDS = 300  # between the password and the code of the second factor
 LONGEST_SIGNED = 1_000  # characters of a signed text; ours are shorter
 
 SCOPES = frozenset(("read", "export", "import", "invite"))
@@ -69,9 +57,6 @@ PREFIX = "adj_"  # makes a token recognisable in a log or a repository
 
 MOST_BUCKETS = 20_000  # per purpose, about 4 MB
 DEFAULT_RATES = {  # purpose -> (requests, seconds)
-    "sign-in": (10, 300.0),  # per address
-    "sign-in name": (10, 300.0),  # per account, from any address
-    "join": (20, 300.0),
     "crowd": (30, 60.0),
     "document": (240, 60.0),
 }
@@ -216,6 +201,65 @@ class Signer:
         number = self._read("invitation", text)
         return number if isinstance(number, int) and not isinstance(number, bool) else None
 
+    def reset(self, person: int, reset: int) -> str:
+        """Return the text of a link by which a person sets a new password; whether it is over is in the database."""
+        return self._sign("reset", [person, reset])
+
+    def derive(self, purpose: str, message: bytes) -> bytes:
+        """Return 32 bytes that follow from the key, a purpose and a message; without the key they are random."""
+        return self._keyed_hash(purpose, message)
+
+    def first_step(self, person: int, epoch: int, now: float) -> str:
+        """Return the proof that somebody gave the right password, which a code of the second factor must follow."""
+        return self._sign("first step", [person, epoch, round(now + FIRST_STEP_SECONDS, 3)])
+
+    def read_first_step(self, text: str | None, now: float) -> tuple[int | None, int]:
+        """Return whose password was right, and their epoch; None if the proof is forged or expired."""
+        match self._read("first step", text):
+            case [int(person), int(epoch), int() | float() as expires] if now < expires:
+                return person, epoch
+        return None, 0
+
+    def factor_setup(self, person: int, salt: str) -> str:
+        """Return the salt of a person's new second factor as a form carries it until a code confirms it."""
+        return self._sign("factor setup", [person, salt])
+
+    def read_factor_setup(self, text: str | None, person: int) -> str:
+        """Return the salt of a person's new second factor, or an empty text."""
+        match self._read("factor setup", text):
+            case [int(number), str(salt)] if number == person:
+                return salt
+        return ""
+
+    def departure(self, remembered: list[str | int], until: float) -> str:
+        """Return what must be remembered while somebody signs in at an OpenID Connect provider."""
+        return self._sign("departure", [*remembered, round(until, 3)])
+
+    def read_departure(self, text: str | None, now: float) -> tuple[str, str, str, int] | None:
+        """Return the state, the nonce, the PKCE verifier and the invitation (or 0) of a sign-in at a provider."""
+        match self._read("departure", text):
+            case [str(state), str(nonce), str(verifier), int(invitation), int() | float() as until] if now < until:
+                return state, nonce, verifier, invitation
+        return None
+
+    def browser(self, number: str, people: list[int]) -> str:
+        """Return the mark of a browser in which these people have signed in."""
+        return self._sign("browser", [number, *people])
+
+    def read_browser(self, text: str | None) -> tuple[str, list[int]]:
+        """Return the number of a browser and the people who have signed in with it; new ones if there is no mark."""
+        match self._read("browser", text):
+            case [str(number), *people] if all(isinstance(person, int) for person in people):
+                return number, people
+        return secrets.token_hex(8), []
+
+    def read_reset(self, text: str | None) -> tuple[int | None, int | None]:
+        """Return the person and the number of a link to set a password, or two times None."""
+        match self._read("reset", text):
+            case [int(person), int(reset)]:
+                return person, reset
+        return None, None
+
     def prompt_id(self, item: int) -> str:
         """Return the id of an item in exported prompts: it reveals neither the item nor the order of items.
 
@@ -325,6 +369,12 @@ class RateLimiter:
         if len(buckets) > self._most:
             buckets.popitem(last=False)
         return wait
+
+    def give_back(self, purpose: str, key: str) -> None:
+        """Give back a token that was taken, because the request need not count."""
+        capacity, bucket = self._rates[purpose][0], self._buckets[purpose].get(key)
+        if bucket is not None:
+            self._buckets[purpose][key] = (min(float(capacity), bucket[0] + 1), bucket[1])
 
 
 def network_address(socket: str | None) -> str:

@@ -208,6 +208,9 @@ class Access(Table):
     registration: bool = Field(default=False, description="whether anybody may become a judge without an invitation")
     invitation_days: int = Field(default=14, ge=1, le=365, description="days that an invitation is valid")
     session_hours: int = Field(default=12, ge=1, le=720, description="hours after which people must sign in again")
+    second_factor: Literal["optional", "required"] = Field(
+        default="optional", description="whether leads and reviewers must have a second factor"
+    )
 
 
 class DocumentLimits(Table):
@@ -318,6 +321,33 @@ class Webhooks(Table):
     )
 
 
+class OpenID(Table):
+    """An OpenID Connect provider with which people may sign in."""
+
+    issuer: str = Field(
+        default="",
+        pattern=r"\A(?:|https://[^\s?#]{1,300}|http://(?:127\.0\.0\.1|localhost)(?::\d{1,5})?(?:/[^\s?#]{0,300})?)\Z",
+        title="an address that begins with https://, exactly as the provider's tokens have it, or nothing",
+        description="the provider's issuer; nothing turns it off. The client's secret is in ADJUDGE_OPENID_SECRET",
+    )
+    client_id: str = Field(default="", max_length=300, description="the name that the provider has given this studio")
+    label: str = Field(default="OpenID Connect", min_length=1, max_length=60, description="the provider on the pages")
+    domains: tuple[Host, ...] = Field(
+        default=(),
+        strict=False,
+        title="a list of domains such as 'example.org'",
+        description="verified addresses of these domains become judges without an invitation",
+    )
+
+    @model_validator(mode="after")
+    def _name_client(self) -> Self:
+        """Refuse a provider that cannot know us."""
+        if self.issuer and not self.client_id:
+            message = "openid.issuer is set, but openid.client_id is empty: write the name that the provider gave"
+            raise _clash(message, "issuer", "client_id")
+        return self
+
+
 class Settings(Table):
     """All settings of a campaign, by the tables of campaign.toml."""
 
@@ -335,6 +365,7 @@ class Settings(Table):
     prolific: Prolific = Prolific()
     mturk: Mturk = Mturk()
     webhooks: Webhooks = Webhooks()
+    openid: OpenID = OpenID()
 
 
 class Setting(NamedTuple):

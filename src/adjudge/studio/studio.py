@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 
 from adjudge.errors import CampaignProblems, InputError, Problems
 from adjudge.studio.access import DEFAULT_RATES, RateLimiter, Signer, load_key
+from adjudge.studio.attempts import Attempts
 from adjudge.studio.campaign import FILES, Campaign, load_campaign
 from adjudge.studio.consensus import Beliefs
 from adjudge.studio.documents import Documents
@@ -42,7 +43,7 @@ GROWTH_SECONDS = 30.0  # between two looks at the size of the database
 DAY = 86_400.0
 TICK = 5.0  # seconds between two searches for leases that have ended
 NEWS = (schema.judgments, schema.standings, schema.rulings)  # tables whose rows change the consensus
-RATES = {**DEFAULT_RATES, "sign-in name": (50, 300.0)}  # many attempts with a lead's name must not lock the lead out
+MOST_SEEN = 20_000  # sessions of which the last request is known
 
 
 class Studio:
@@ -52,7 +53,11 @@ class Studio:
         self.store, self.signer = store, signer
         self.beliefs = Beliefs(campaign.folder)
         self.began = store.clock()
-        self.limits = RateLimiter({**RATES, **setting_rates(campaign.settings.limits)})
+        self.limits = RateLimiter({**DEFAULT_RATES, **setting_rates(campaign.settings.limits)})
+        self.attempts = Attempts()
+        self.address = ""  # under which people reach the studio: every link begins with it, never with the Host header
+        self.hosts: tuple[str, ...] = ()  # the only Host headers that are accepted where links are made; () accepts any
+        self.seen: dict[str, float] = {}  # nonce of a session -> time of its last request
         self.stopping = False  # whether the server finishes its last requests
         self.consensus_failures = 0
         self.turn = asyncio.Semaphore(1)  # for consensus jobs; the campaigns of a site share it
@@ -78,6 +83,12 @@ class Studio:
     def now(self) -> float:
         """Return the time."""
         return self.store.clock()
+
+    def note_seen(self, nonce: str) -> None:
+        """Note that a session is in use; the one that was noted first is forgotten if there are too many."""
+        self.seen[nonce] = self.now()
+        if len(self.seen) > MOST_SEEN:
+            self.seen.pop(next(iter(self.seen)), None)
 
     async def do(self, command: Callable[..., Change], *args: Any, then: View | None = None, **named: Any) -> Any:
         """Carry out ``command(ledger, now, *args, **named)``; return its answer or its view when committed."""

@@ -26,7 +26,7 @@ def asking(accepted="", usual="en", name="Trees"):
     """Return a request that a browser of some languages sends to a campaign of another."""
     about = SimpleNamespace(language=usual, name=name)
     studio = SimpleNamespace(campaign=SimpleNamespace(settings=SimpleNamespace(campaign=about)))
-    app = SimpleNamespace(state=SimpleNamespace(studio=studio))
+    app = SimpleNamespace(state=SimpleNamespace(studio=studio, root=""))
     return SimpleNamespace(app=app, headers={"accept-language": accepted})
 
 
@@ -50,7 +50,7 @@ def test_a_page_is_in_the_first_language_of_ours(accepted, usual, language):
 def test_a_person_has_a_language_whatever_the_browser_says():
     """The language of an account is the account's."""
     answer = page(asking("en"), "sign_in.html", language="de")
-    assert b'<html lang="de">' in answer.body
+    assert b'<html lang="de"' in answer.body
     assert texts("de")["sign_in"].encode() in answer.body
 
 
@@ -73,7 +73,10 @@ def test_a_page_that_asks_for_nothing_carries_no_secret():
 ROOM = Path(adjudge.studio.web.__file__).parent
 PAGES = sorted((ROOM / "pages").glob("*.html"))
 SCRIPTS = sorted((ROOM / "static" / "judge").glob("*.js"))
-DOORS = [ROOM.parent / "access.py", ROOM.parent / "work" / "people.py"]
+DOORS = [ROOM.parent / "access.py", ROOM / "routes_account.py"]
+DOORS += [ROOM.parent / "work" / name for name in ("identities.py", "people.py", "second_factor.py", "sessions.py")]
+ROUTES = sorted(ROOM.glob("*.py"))
+IN_ROUTE = re.compile(r'texts\(\w+\)\["(\w+)"\]')
 IN_PAGE = re.compile(r'texts\["(\w+)"\]')
 IN_SCRIPT = re.compile(r'\bt\("(\w+)"')
 IN_REFUSAL = re.compile(r'Refused\(\d+, "(\w+)"')
@@ -85,6 +88,7 @@ def used():
     """Return every key that a page, a script or a refusal at the door asks for, and who does."""
     requested = [(IN_PAGE, page) for page in PAGES] + [(IN_SCRIPT, script) for script in SCRIPTS]
     requested += [(IN_REFUSAL, module) for module in DOORS] + [(IN_FRONT, ROOM / "site.py")]
+    requested += [(IN_ROUTE, module) for module in ROUTES]
     return {
         (key, path.name) for pattern, path in requested for key in pattern.findall(path.read_text(encoding="utf-8"))
     }

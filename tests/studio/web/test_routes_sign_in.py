@@ -5,7 +5,7 @@ import re
 import pytest
 
 from adjudge.studio.access import DEFAULT_RATES
-from adjudge.studio.studio import RATES
+from adjudge.studio.attempts import RATES
 from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work import people
 
@@ -29,13 +29,12 @@ def test_a_name_has_one_bucket_however_it_is_typed(file_site, monkeypatch):
     site = file_site()
     site.made.person("lea")
     monkeypatch.setattr("adjudge.studio.web.routes_sign_in.verify_password", lambda hashed, password: False)
-    site.studio.limits._rates["sign-in"] = (1_000, 1.0)  # as if every try came from elsewhere
     typed = ("lea", " lea", "lea  ", "LEA", "\uff4cea", "\u3000lea\t")
 
     async def way():
         async with site.client() as client:
             form = {"password": "wrong horse battery"}
-            tries = [{**form, "name": typed[n % len(typed)]} for n in range(RATES["sign-in name"][0] + 1)]
+            tries = [{**form, "name": typed[n % len(typed)]} for n in range(RATES["account"][0] + 1)]
             return [(await client.post("/sign-in", data=one)).status_code for one in tries]
 
     answers = site.run(way())

@@ -236,9 +236,9 @@ def test_a_lead_clones_a_campaign_that_is_served_at_once(sites):
 def test_what_belongs_to_one_campaign_is_worthless_in_another(sites):
     """A session, its CSRF token, an invitation, an API token and the address of a document."""
     elm, oak = sites.site.studios["elm"], sites.site.studios["oak"]
-    number = elm.store.do(lambda ledger, now: people.invite(ledger, now, "lead"))
+    number = elm.store.do(lambda ledger, now: people.invite(ledger, now, "reviewer"))
     for studio in (elm, oak):  # so that the numbers of people and invitations are the same in both
-        studio.store.do(lambda ledger, now: people.invite(ledger, now, "lead"))
+        studio.store.do(lambda ledger, now: people.invite(ledger, now, "reviewer"))
     lead = elm.ledger.named["lea"]
     api_token = elm.store.do(lambda ledger, now: decisions.new_api_token(ledger, now, lead, "all", "read export"))
 

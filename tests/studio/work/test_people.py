@@ -99,3 +99,31 @@ def test_what_people_do_is_on_the_record(file_crowd):
     with created.store.reading() as connection:
         deeds = [row.what for row in connection.execute(s.audit.select().order_by(s.audit.c.id))]
     assert deeds == ["items added", "invited", "joined"]
+
+
+def test_a_withdrawn_invitation_admits_nobody(file_crowd):
+    """An open one can be withdrawn, a used one cannot."""
+    created = file_crowd()
+    lea = created.person("lea", "lead")
+    number, used = created.do(p.invite, "judge"), created.do(p.invite, "judge")
+    created.do(p.join, used, "ann", "hash")
+    created.do(p.withdraw, number, lea)
+    with pytest.raises(Refused, match="was withdrawn"):
+        created.do(p.join, number, "bob", "hash")
+    with pytest.raises(Refused, match="was used"):
+        created.do(p.withdraw, used, lea)
+
+
+def test_the_command_line_has_one_open_invitation_of_a_lead(file_crowd):
+    """A new one withdraws those before it, and no invitation of anybody else."""
+    created = file_crowd()
+    lea = created.person("lea", "lead")
+    by_lea, judge, first = (
+        created.do(p.invite, "lead", by=lea),
+        created.do(p.invite, "judge"),
+        created.do(p.invite, "lead"),
+    )
+    second = created.do(p.invite, "lead")
+    assert created.store.ledger.withdrawn == {first}
+    for number in (by_lea, judge, second):
+        p.open_invitation(created.store.ledger, created.time[0], number)

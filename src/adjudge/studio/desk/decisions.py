@@ -104,7 +104,8 @@ def invite(ledger: Ledger, now: float, by: int | None, role: str, name: str, day
         raise Refused(422, "days", f"An invitation is valid for more than 0 and at most 365 days, not {days:g}.")
     name = " ".join(name.split())[:100]
     if name.casefold() in ledger.named:
-        raise Refused(409, "name", f"The name {quote(name)} is already taken.")
+        sentence = f"{quote(name)} already has an account: open it in the list to make a link for a new password."
+        raise Refused(409, "name", sentence)
     return people.invite(ledger, now, role, name, days, by)
 
 

@@ -48,7 +48,8 @@ DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet reads a text that 
 CHUNK = 1 << 16  # characters that are written at once
 ROWS = 2_000  # that are read at once
 SECRET_COLUMNS = {"hash", "packed"}  # never exported
-SECRET_TABLES = {"passwords"}  # never exported
+# never exported
+SECRET_TABLES = {"passwords", "resets", "sessions", "endings", "factors", "recovery_codes", "factor_uses", "identities"}
 PERSONAL_COLUMNS = {  # table -> columns that pseudonyms replace
     "people": ("name", "outside"),
     "assignments": ("outside",),

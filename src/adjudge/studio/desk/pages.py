@@ -45,6 +45,7 @@ from adjudge.studio.record.schema import (
     standings,
     stands,
     tokens,
+    withdrawals,
 )
 from adjudge.studio.records import Pair, Refused
 
@@ -73,10 +74,13 @@ class Invitation(NamedTuple):
     expires: float
     person: str | None  # who accepted it
     accepted: float | None
+    withdrawn: float | None
 
     def state(self, now: float) -> str:
-        """Return its state: used, over or open."""
-        return "used" if self.accepted is not None else "over" if self.expires < now else "open"
+        """Return its state: used, withdrawn, over or open."""
+        if self.accepted is not None:
+            return "used"
+        return "withdrawn" if self.withdrawn is not None else "over" if self.expires < now else "open"
 
 
 class ApiToken(NamedTuple):
@@ -107,8 +111,10 @@ def list_invitations(connection: Connection) -> list[Invitation]:
     query = (
         select(invitations.c.id, invitations.c.at, invitations.c.role, invitations.c.name)
         .add_columns(func.coalesce(maker.c.name, "studio"), invitations.c.expires, taker.c.name, acceptances.c.at)
+        .add_columns(withdrawals.c.at)
         .select_from(
             invitations.outerjoin(acceptances, acceptances.c.invitation == invitations.c.id)
+            .outerjoin(withdrawals, withdrawals.c.invitation == invitations.c.id)
             .outerjoin(taker, taker.c.id == acceptances.c.person)
             .outerjoin(maker, maker.c.id == invitations.c.by)
         )

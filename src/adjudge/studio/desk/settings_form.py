@@ -32,6 +32,7 @@ FIXED = {  # what cannot change while the studio runs, and why
         for setting in SETTINGS
         if setting.table == "webhooks"
     },
+    "openid.issuer": "The operator decides who says who people are. Stop the studio, and change this in campaign.toml.",
 }
 
 

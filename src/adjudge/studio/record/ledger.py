@@ -42,6 +42,14 @@ READ_LAST = (
     schema.corrections,
     schema.invitations,
     schema.acceptances,
+    schema.withdrawals,
+    schema.resets,
+    schema.sessions,
+    schema.endings,
+    schema.factors,
+    schema.recovery_codes,
+    schema.factor_uses,
+    schema.identities,
     schema.tokens,
     schema.revocations,
     schema.switches,
@@ -127,7 +135,15 @@ class Person:
     standing: str = "new"
     reason: str = ""
     password: str = ""
-    epoch: int = 0  # number of passwords so far; a session of an earlier epoch is over
+    password_id: int = 0
+    epoch: int = 0  # how often all sessions were ended, by a new password or by request; earlier sessions are over
+    sessions: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # nonce -> row; may hold some that are over
+    reset: Mapping[str, Any] | None = None  # the last link to set a password
+    factor: str = ""  # the salt of the second factor, if there is one
+    factor_id: int = 0
+    recovery: frozenset[str] = frozenset()  # hashes of the recovery codes that are left
+    step: int = 0  # the time step of the last code of the second factor
+    openid: bool = False  # whether they sign in with an OpenID Connect provider
     last: int | None = None  # the assignment that is open, or was the last
     sets: set[str] = field(default_factory=set)  # names of the fixed sets that they have had
     counted: array[int] = field(default_factory=lambda: array("I"))  # items of their judgments that count
@@ -163,6 +179,9 @@ class Ledger:
         self.rules: list[tuple[float, Settings]] = []  # the settings since a time, oldest first
         self.invitations: dict[int, Mapping[str, Any]] = {}
         self.accepted: set[int] = set()
+        self.withdrawn: set[int] = set()  # invitations
+        self.ended: set[str] = set()  # nonces of sessions
+        self.identities: dict[str, int] = {}  # of an OpenID Connect provider -> person
         self.tokens: dict[str, Mapping[str, Any]] = {}  # hash -> row
         self.revoked: set[int] = set()
         self.switches: dict[str, str] = {}
@@ -249,7 +268,7 @@ class Ledger:
     def _password(self, row: Mapping[str, Any]) -> None:
         """Set a person's password; sessions of earlier passwords end."""
         person = self.people[row["person"]]
-        person.password, person.epoch = row["hash"], person.epoch + 1
+        person.password, person.password_id, person.epoch = row["hash"], row["id"], person.epoch + 1
 
     def _language(self, row: Mapping[str, Any]) -> None:
         """Set a person's language."""
@@ -425,6 +444,50 @@ class Ledger:
         """Note that an invitation was accepted."""
         self.accepted.add(row["invitation"])
 
+    def _withdrawal(self, row: Mapping[str, Any]) -> None:
+        """Note that an invitation was withdrawn."""
+        self.withdrawn.add(row["invitation"])
+
+    def _reset(self, row: Mapping[str, Any]) -> None:
+        """Set the link by which a person sets a new password; an earlier link is over."""
+        self.people[row["person"]].reset = row
+
+    def _session(self, row: Mapping[str, Any]) -> None:
+        """Add a session, and forget those of the person that have expired."""
+        person = self.people[row["person"]]
+        kept = {nonce: old for nonce, old in person.sessions.items() if old["expires"] > row["at"]}
+        person.sessions = {**kept, row["nonce"]: row}  # a new one, because pages read it meanwhile
+
+    def _ending(self, row: Mapping[str, Any]) -> None:
+        """End one session of a person, or all of them."""
+        person = self.people[row["person"]]
+        if row["nonce"]:
+            self.ended.add(row["nonce"])
+            person.sessions = {nonce: old for nonce, old in person.sessions.items() if nonce != row["nonce"]}
+        else:
+            person.epoch += 1
+
+    def _factor(self, row: Mapping[str, Any]) -> None:
+        """Set or remove the second factor of a person; recovery codes of an earlier one are void."""
+        person = self.people[row["person"]]
+        person.factor, person.factor_id, person.recovery = row["salt"], row["id"], frozenset()
+
+    def _recovery_code(self, row: Mapping[str, Any]) -> None:
+        """Add a recovery code, if it belongs to the present second factor of somebody."""
+        for person in self.people.values():
+            if person.factor_id == row["factor"]:
+                person.recovery |= {row["hash"]}
+
+    def _factor_use(self, row: Mapping[str, Any]) -> None:
+        """Note a code that was used."""
+        person = self.people[row["person"]]
+        person.step, person.recovery = max(person.step, row["step"]), person.recovery - {row["recovery"]}
+
+    def _identity(self, row: Mapping[str, Any]) -> None:
+        """Bind an identity of an OpenID Connect provider to a person."""
+        self.identities[row["subject"]] = row["person"]
+        self.people[row["person"]].openid = True
+
     def _token(self, row: Mapping[str, Any]) -> None:
         """Add an API token."""
         self.tokens[row["hash"]] = row
@@ -460,6 +523,14 @@ class Ledger:
         "revisions": _revision,
         "invitations": _invitation,
         "acceptances": _acceptance,
+        "withdrawals": _withdrawal,
+        "resets": _reset,
+        "sessions": _session,
+        "endings": _ending,
+        "factors": _factor,
+        "recovery_codes": _recovery_code,
+        "factor_uses": _factor_use,
+        "identities": _identity,
         "tokens": _token,
         "revocations": _revocation,
         "switches": _switch,

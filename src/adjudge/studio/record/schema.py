@@ -214,6 +214,75 @@ acceptances = Table(
     _at(),
     _of("person", nullable=False),
 )
+withdrawals = Table(
+    "withdrawals",
+    METADATA,
+    Column("invitation", ForeignKey("invitations.id"), primary_key=True),
+    _at(),
+    _of("person", "by"),
+)
+# Links by which a person sets a new password. A link is over once there is a newer link, or a newer password than the
+# one in `password` (0 if there was none).
+resets = Table(
+    "resets",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    _of("person", "by"),
+    Column("password", Integer, nullable=False),
+    Column("expires", Float, nullable=False),
+)
+# Sessions, so that people can list and end them; `nonce` is in the signed text that the browser has.
+sessions = Table(
+    "sessions",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    Column("nonce", String(32), nullable=False, unique=True),
+    Column("epoch", Integer, nullable=False),
+    Column("expires", Float, nullable=False),
+    Column("browser", String(20), nullable=False),  # its family: Firefox, Safari ...
+)
+# Sessions that were ended before their time: the one with this nonce, or with an empty nonce all of the person.
+endings = Table(
+    "endings",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    Column("nonce", String(32), nullable=False, default=""),
+    _of("person", "by"),
+)
+# The second factor of a person; the last row counts. The secret follows from the salt and the campaign's key; an empty
+# salt removes the factor.
+factors = Table(
+    "factors",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    Column("salt", String(32), nullable=False),
+    _of("person", "by"),
+)
+recovery_codes = Table(
+    "recovery_codes", METADATA, Column("hash", String(64), primary_key=True), _of("factor", nullable=False)
+)
+# Codes that were used: the time step of an app's code, or the hash of a recovery code.
+factor_uses = Table(
+    "factor_uses",
+    METADATA,
+    _id(),
+    _at(),
+    _of("person", nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("recovery", String(64), nullable=False, default=""),
+)
+# People who sign in with an OpenID Connect provider; `subject` is a hash of its issuer and their subject.
+identities = Table(
+    "identities", METADATA, Column("subject", String(64), primary_key=True), _at(), _of("person", nullable=False)
+)
 tokens = Table(
     "tokens",
     METADATA,

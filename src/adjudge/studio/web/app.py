@@ -14,6 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -25,15 +26,27 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 
-from adjudge.errors import AdjudgeError, InputError
+from adjudge.errors import AdjudgeError, InputError, UsageError, quote
+from adjudge.studio.desk.accounts import offer_reset
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Site
 from adjudge.studio.studio import Studio, open_studio
-from adjudge.studio.web import operations, routes_api, routes_campaign, routes_desk, routes_judge, routes_sign_in
+from adjudge.studio.web import (
+    operations,
+    routes_account,
+    routes_api,
+    routes_desk,
+    routes_judge,
+    routes_openid,
+    routes_people,
+    routes_second_factor,
+    routes_sign_in,
+)
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
-from adjudge.studio.web.security import Headers, inner_path, root_of
-from adjudge.studio.work.people import invite
+from adjudge.studio.web.security import FACTOR_FIRST, Headers, inner_path, root_of
+from adjudge.studio.work.people import invite, name_key
+from adjudge.studio.work.second_factor import remove_factor
 
 LOG = logging.getLogger("adjudge")
 # paths that accept tables of judgments, or documents and pairs
@@ -62,7 +75,16 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio, app.state.root = studio, root
     app.state.meters = Meters(studio)
-    for routes in (routes_judge, routes_sign_in, routes_desk, routes_campaign, routes_api, operations):
+    pages = (
+        routes_judge,
+        routes_sign_in,
+        routes_account,
+        routes_second_factor,
+        routes_openid,
+        routes_desk,
+        routes_people,
+    )
+    for routes in (*pages, routes_api, operations):
         app.include_router(routes.router)
     app.include_router(routes_api.description)
     # Only static files are compressed: the compressed length of a page with secrets would reveal something about them.
@@ -103,6 +125,8 @@ def error_response(request: Request, status: int, code: str, sentence: str, **mo
         return JSONResponse({"error": sentence, "code": code, **more}, status, headers=headers)
     if status == 401:
         return RedirectResponse("/sign-in", 303)
+    if code == FACTOR_FIRST:
+        return RedirectResponse("/account/second-factor", 303)
     response = page(request, "message.html", status, message=sentence, link="/", link_text="")
     response.headers.update(headers)
     return response
@@ -229,6 +253,20 @@ def check_port(host: str, port: int) -> None:
             raise InputError(problem) from error
 
 
+def base_address(host: str, port: int, url: str | None) -> str:
+    """Return the address with which links begin: the URL that was given, or the one that is listened on."""
+    return (url or f"http://{f'[{host}]' if ':' in host else host}:{port}").rstrip("/")
+
+
+def set_address(studio: Studio, host: str, port: int, url: str | None) -> None:
+    """Set the address with which all links of a campaign begin.
+
+    With a URL, pages that make links or accept passwords refuse requests for another host (``security.check_host``).
+    """
+    studio.address = base_address(host, port, url)
+    studio.hosts = (urlsplit(url).netloc.lower(),) if url else ()
+
+
 def invitation_link(studio: Studio, role: str, name: str = "", by: int | None = None) -> str:
     """Return the path of a new invitation, which works once; the command line prints it.
 
@@ -246,6 +284,27 @@ def invitation_link(studio: Studio, role: str, name: str = "", by: int | None = 
     days = studio.campaign.settings.access.invitation_days
     number = studio.store.do(lambda ledger, now: invite(ledger, now, role, name, days, by))
     return f"/join/{studio.signer.invitation(number)}"
+
+
+def reset_link(studio: Studio, name: str, second_factor: bool = False) -> str:
+    """Return the path of a link by which a person sets a new password; it works once.
+
+    Parameters
+    ----------
+    studio
+        The open campaign.
+    name
+        The name of the person.
+    second_factor
+        Whether the person's second factor is removed as well.
+    """
+    number = studio.ledger.named.get(name_key(name))
+    if number is None:
+        raise UsageError(f"nobody has the name {quote(name)}")
+    if second_factor:
+        studio.store.do(lambda ledger, now: remove_factor(ledger, now, number, None))
+    reset = studio.store.do(lambda ledger, now: offer_reset(ledger, now, number))
+    return f"/reset/{studio.signer.reset(number, reset)}"
 
 
 def has_lead(studio: Studio) -> bool:

@@ -41,7 +41,9 @@ LOG = logging.getLogger("adjudge")
 LOGS = ("text", "json")  # kinds of logs
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # headers that a proxy sets
-SECRETS = re.compile(r"adj_[\w-]+|(?<=/join/)[^\s\"']+|(?<=/documents/)[^\s\"']+|(?<=\?)[^\s\"']+")
+SECRETS = re.compile(
+    r"adj_[\w-]+|(?<=/join/)[^\s\"']+|(?<=/reset/)[^\s\"']+|(?<=/documents/)[^\s\"']+|(?<=\?)[^\s\"']+"
+)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # upper ends of the bins of latencies
 COMMANDS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # the same of commit batches
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a time per series, which nobody reads

@@ -69,6 +69,15 @@ def request_texts(request: Request) -> Mapping[str, str]:
     return texts(preferred_language(request, studio_of(request).campaign.settings.campaign.language))
 
 
+def translate(request: Request, error: Refused) -> str:
+    """Return the message of a refusal, in the reader's language if the catalogue has a text for its code.
+
+    The values that the text needs are those that the refusal carries (``Refused.more``).
+    """
+    text = request_texts(request).get(error.code)
+    return str(error) if text is None else fill(text, **error.more)
+
+
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page from a template.
 
@@ -128,7 +137,7 @@ NAVIGATION = (  # (path, name, the action that a reader must be allowed to do)
     ("/desk/items", "Items", "desk"),
     ("/desk/gold", "Gold", "desk"),
     ("/desk/charts", "Charts", "desk"),
-    ("/desk/people", "Invitations", "invite"),
+    ("/desk/people", "People", "invite"),
     ("/desk/data", "Data", "desk"),
     ("/desk/campaign", "Campaign", "desk"),
     ("/desk/audit", "Audit", "desk"),
@@ -149,6 +158,9 @@ DONE = {  # what the page says after an action, by the word in its address
     "rejected": "Rejected: gold stays as it is.",
     "revoked": "The token was revoked.",
     "saved": "Saved. The studio works with the change, and the history has it.",
+    "withdrawn": "The invitation was withdrawn: its link admits nobody.",
+    "sessions": "All sessions of this person were ended.",
+    "factor": "The second factor was removed: this person signs in by the password alone, until they set up another.",
 }
 
 

@@ -24,7 +24,7 @@ from adjudge.studio.record.store import Row
 from adjudge.studio.records import Refused
 from adjudge.studio.web import api_schemas as schemas
 from adjudge.studio.web.routes_desk import LARGEST_ID, overview_json, receive_judgments, send_export
-from adjudge.studio.web.security import require_token, root_of, studio_of
+from adjudge.studio.web.security import check_host, link_to, require_token, root_of, studio_of
 
 VERSION = "1.0"
 MOST = 1_000  # rows on a page
@@ -157,14 +157,16 @@ async def people(
     return schemas.People.model_validate(_page("people", rows, most, after))
 
 
-@router.post("/invitations", status_code=201, summary="Invite a judge or a reviewer")
+@router.post(
+    "/invitations", dependencies=[Depends(check_host)], status_code=201, summary="Invite a judge or a reviewer"
+)
 async def invite(
     request: Request, body: schemas.NewInvitation, token: Annotated[str, needs("invite")]
 ) -> schemas.InvitationLink:
     """Create an invitation and return its link, this one time."""
     studio = studio_of(request)
     number = await studio.do(invite_by_token, token, body.role, body.name, body.days)
-    link = f"{request.url.scheme}://{request.url.netloc}{root_of(request)}/join/{studio.signer.invitation(number)}"
+    link = link_to(request, f"/join/{studio.signer.invitation(number)}")
     return schemas.InvitationLink(id=number, link=link)
 
 

@@ -15,7 +15,7 @@ from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from adjudge.errors import AdjudgeError
-from adjudge.studio.access import SCOPES, may
+from adjudge.studio.access import may
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.desk import decisions, pages
 from adjudge.studio.desk.decisions import decide, read_past, read_work
@@ -38,7 +38,7 @@ from adjudge.studio.gate_designer import gate_compositions
 from adjudge.studio.kept import state_key
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import Part, desk_page, form_integer, live_parts, redirect_done
-from adjudge.studio.web.security import Caller, require_caller, require_token, root_of, studio_of
+from adjudge.studio.web.security import Caller, require_caller, require_token, studio_of
 from adjudge.studio.web.viewer import document_headers, safe_document
 
 router = APIRouter()
@@ -286,52 +286,6 @@ async def document(request: Request, item: Number, find: Find = "") -> Response:
     most = studio.campaign.settings.documents.most_bytes
     text, _ = await asyncio.to_thread(safe_document, studio.campaign.documents.document(name), find, most)
     return HTMLResponse(text, headers={**document_headers(), "Cache-Control": "no-store"})
-
-
-@router.get("/desk/people")
-async def people(request: Request) -> Response:
-    """Show invitations and API tokens."""
-    return await _people_page(request, require_caller(request, "invite"))
-
-
-async def _people_page(request: Request, caller: Caller, **values: Any) -> Response:
-    """Return the page of invitations and tokens, with a link or a token that was just created."""
-    studio = studio_of(request)
-    values = {
-        "invited": await studio.read(pages.list_invitations),
-        "tokens": await studio.read(pages.list_tokens),
-        "roles": decisions.ROLES,
-        "scopes": sorted(SCOPES),
-        "link": "",
-        "token": "",
-        **values,
-    }
-    return desk_page(request, caller, "desk_people.html", "Invitations", **values)
-
-
-@router.post("/desk/people/invite")
-async def invite(request: Request, csrf: Text = "", role: Text = "judge", name: Text = "", days: Text = "") -> Response:
-    """Create an invitation and show its link, this one time."""
-    caller, studio = require_caller(request, "invite", csrf or None), studio_of(request)
-    number = await studio.do(decisions.invite, caller.person.id, role, name, form_integer(days, "days", 1, 365))
-    link = f"{request.url.scheme}://{request.url.netloc}{root_of(request)}/join/{studio.signer.invitation(number)}"
-    return await _people_page(request, caller, link=link, role=role)
-
-
-@router.post("/desk/people/token")
-async def create_token(request: Request, csrf: Text = "", name: Text = "", scope: Scopes = None) -> Response:
-    """Create an API token and show it, this one time."""
-    caller = require_caller(request, "token", csrf or None)
-    text = await studio_of(request).do(decisions.new_api_token, caller.person.id, name, " ".join(scope or ()))
-    return await _people_page(request, caller, token=text)
-
-
-@router.post("/desk/people/token/{token}/revoke")
-async def revoke_token(request: Request, token: Number, csrf: Text = "") -> Response:
-    """Revoke an API token."""
-    caller = require_caller(request, "token", csrf or None)
-    await studio_of(request).do(decisions.revoke_token, caller.person.id, token)
-    return redirect_done("/desk/people", "revoked")
 
 
 @router.get("/desk/audit")

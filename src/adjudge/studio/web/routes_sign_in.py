@@ -8,29 +8,25 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from adjudge.studio.access import (
-    hash_password,
-    may,
-    needs_rehash,
-    network_address,
-    password_problem,
-    verify_password,
-)
+from adjudge.studio.access import hash_password, needs_rehash, password_problem, verify_password
+from adjudge.studio.attempts import sign_in_buckets
 from adjudge.studio.platforms import Arrival, Preview, format_arrival, mturk_arrival, prolific_arrival
-from adjudge.studio.record.ledger import Person
 from adjudge.studio.record.store import Row
 from adjudge.studio.records import Refused
-from adjudge.studio.web.render import fill, page, request_texts
-from adjudge.studio.web.security import (
-    check_csrf,
-    check_rate,
-    cookie_name,
-    current_caller,
-    require_caller,
-    root_of,
-    studio_of,
+from adjudge.studio.web.render import page, request_texts, translate
+from adjudge.studio.web.security import check_rate, current_caller, require_caller, studio_of
+from adjudge.studio.web.session_cookies import (
+    begin_attempt,
+    client_address,
+    delete_session_cookie,
+    end_attempt,
+    finish_sign_in,
+    home_path,
+    known_browser,
+    start_session,
 )
 from adjudge.studio.work import people
+from adjudge.studio.work.sessions import begin_session, browser_family, end_session
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=300)]
@@ -42,11 +38,6 @@ async def front_page(request: Request) -> Response:
     """Redirect people to the page where they work."""
     caller = current_caller(request)
     return RedirectResponse("/sign-in" if caller is None else home_path(caller.person), 303)
-
-
-def home_path(person: Person) -> str:
-    """Return the path of the page where a person works."""
-    return "/judge" if may(person.role, "judge") else "/desk"
 
 
 @router.get("/judge")
@@ -62,57 +53,35 @@ async def judge_page(request: Request) -> Response:
 @router.get("/sign-in")
 async def sign_in_page(request: Request) -> HTMLResponse:
     """Show the form to sign in."""
-    return page(request, "sign_in.html", registration=studio_of(request).campaign.settings.access.registration)
+    settings = studio_of(request).campaign.settings
+    return page(request, "sign_in.html", registration=settings.access.registration, openid=settings.openid)
 
 
 @router.post("/sign-in")
 async def sign_in(request: Request, name: Text = "", password: Text = "") -> Response:
     """Start a session if name and password match; a wrong name takes as long as a wrong password."""
     studio = studio_of(request)
-    check_rate(request, "sign-in", client_address(request))
     account = people.name_key(name)
-    check_rate(request, "sign-in name", account[:100])
     person = studio.ledger.people.get(studio.ledger.named.get(account, -1))
+    buckets = sign_in_buckets(client_address(request), account[:100], known_browser(request, person))
+    begin_attempt(request, buckets)
     right = await asyncio.to_thread(verify_password, person.password if person else None, password)
     if person is None or not right:
         return page(request, "sign_in.html", 401, name=name, errors={"": request_texts(request)["sign_in_wrong"]})
+    end_attempt(request, buckets)
     if needs_rehash(person.password):
         await studio.do(people.change_password, person.id, await asyncio.to_thread(hash_password, password))
-    return start_session(request, person)
-
-
-def client_address(request: Request) -> str:
-    """Return the address that a request is counted by; uvicorn has already read the headers of trusted proxies."""
-    return network_address(request.client.host if request.client else None)
-
-
-def start_session(request: Request, person: Person) -> Response:
-    """Return a redirect to the page where a person works, with the cookie of a new session.
-
-    Scripts cannot read the cookie, other sites do not send it with their forms, and with TLS it is sent over TLS only.
-    """
-    studio = studio_of(request)
-    hours = studio.campaign.settings.access.session_hours
-    response = RedirectResponse(home_path(person), 303)
-    response.set_cookie(
-        cookie_name(request),
-        studio.signer.session(person.id, person.epoch, hours, studio.now()),
-        max_age=round(3600 * hours),
-        path=root_of(request) or "/",
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-    )
-    return response
+    return await finish_sign_in(request, person)
 
 
 @router.post("/sign-out")
 async def sign_out(request: Request, csrf: Text = "") -> Response:
-    """End a session."""
+    """End a session, on the server and in the browser."""
     if current_caller(request) is not None:
-        check_csrf(request, request.cookies.get(cookie_name(request), ""), csrf or request.headers.get("x-csrf"))
+        caller = require_caller(request, "account", csrf or None)
+        await studio_of(request).do(end_session, caller.person.id, caller.nonce)
     response = RedirectResponse("/sign-in", 303)
-    response.delete_cookie(cookie_name(request), path=root_of(request) or "/")
+    delete_session_cookie(request, response)
     return response
 
 
@@ -121,15 +90,18 @@ async def join_page(request: Request, invitation: str) -> HTMLResponse:
     """Show the form to accept an invitation."""
     row = _open_invitation(request, studio_of(request).signer.read_invitation(invitation))
     visit = visit_of(request) if row["role"] in KNOWN_ROLES else None
-    return page(request, "join.html", role=row["role"], name=row["name"], visit=visit, invitation=invitation)
+    values = {"role": row["role"], "name": row["name"], "visit": visit, "invitation": invitation}
+    return page(request, "join.html", openid=studio_of(request).campaign.settings.openid, **values)
 
 
 @router.post("/join/{invitation}")
 async def join(request: Request, invitation: str, name: Text = "", password: Text = "") -> Response:
     """Accept an invitation."""
-    check_rate(request, "join", client_address(request))
     number = studio_of(request).signer.read_invitation(invitation)
+    buckets = [("link", client_address(request))]
+    begin_attempt(request, buckets)
     row = _open_invitation(request, number)
+    end_attempt(request, buckets)
     return await _create_account(request, people.join, (number,), name, password, role=row["role"])
 
 
@@ -149,15 +121,6 @@ def _open_invitation(request: Request, number: int | None) -> Row:
         raise Refused(error.status, error.code, translate(request, error)) from error
 
 
-def translate(request: Request, error: Refused) -> str:
-    """Return the message of a refusal, in the reader's language if the catalogue has a text for its code.
-
-    The values that the text needs are those that the refusal carries (``Refused.more``).
-    """
-    text = request_texts(request).get(error.code)
-    return str(error) if text is None else fill(text, **error.more)
-
-
 @router.get("/register")
 async def register_page(request: Request) -> HTMLResponse:
     """Show the form to register without an invitation, if the campaign allows it."""
@@ -169,7 +132,7 @@ async def register_page(request: Request) -> HTMLResponse:
 @router.post("/register")
 async def register(request: Request, name: Text = "", password: Text = "") -> Response:
     """Register a judge, if the campaign allows it."""
-    check_rate(request, "join", client_address(request))
+    begin_attempt(request, [("register", client_address(request))])
     return await _create_account(request, people.register, (), name, password, role="judge")
 
 
@@ -188,7 +151,7 @@ async def _create_account(
         field = error.code.partition("_")[0]
         errors = {field if field in ("name", "password") else "": translate(request, error)}
         return page(request, "join.html", 422, role=role, name=name, errors=errors)
-    return start_session(request, studio.ledger.people[person])
+    return await start_session(request, studio.ledger.people[person])
 
 
 @router.get("/crowd/prolific")
@@ -216,4 +179,6 @@ async def _platform_page(request: Request, arrival: Arrival) -> Response:
     person = studio.ledger.people[number]
     hours = studio.campaign.settings.access.session_hours
     session = studio.signer.session(person.id, person.epoch, hours, studio.now(), format_arrival(arrival))
+    if content := studio.signer.read_session(session, studio.now()):
+        await studio.do(begin_session, content, browser_family(request.headers.get("user-agent", "")))
     return page(request, "judge.html", language=person.language, session=session)

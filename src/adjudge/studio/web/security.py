@@ -27,6 +27,8 @@ from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.studio import Studio
 from adjudge.studio.work.commands import current_assignment
+from adjudge.studio.work.second_factor import lacks_factor
+from adjudge.studio.work.sessions import is_over
 
 MOST_BYTES = 1_000_000  # of a request body
 CHANGE_BYTES = 1_000  # that a change counts besides its body: rows that the studio adds to it
@@ -45,6 +47,7 @@ COMMON_HEADERS = {
 }
 COOKIE = "adjudge_session"
 SITE_COOKIE = "adjudge_site"  # of the front page of several campaigns
+FACTOR_FIRST = "second factor"  # the code of a refusal
 UNFINISHED = ("", "passed", "approved")  # outcomes of assignments that are still to be finished or submitted
 
 
@@ -263,6 +266,7 @@ class Caller(NamedTuple):
     person: Person
     session: str
     bound: str  # the platform's task that the session is limited to, or ""
+    nonce: str  # of the session
 
 
 def studio_of(request: Request) -> Studio:
@@ -287,11 +291,27 @@ def session_cookie(root: str) -> str:
     return COOKIE + root.replace("/", "-")
 
 
+def link_to(request: Request, path: str) -> str:
+    """Return the complete address of a path, for links that people send to each other."""
+    return studio_of(request).address + root_of(request) + path
+
+
+def check_host(request: Request) -> None:
+    """Refuse a request for another host than that of ``adjudge serve --url``, if that was given.
+
+    Links never contain the Host header. This check keeps the pages of accounts from being opened under a foreign name
+    that leads here (DNS rebinding).
+    """
+    studio = studio_of(request)
+    if studio.hosts and request.headers.get("host", "").lower() not in studio.hosts:
+        raise Refused(421, "host", f"This page is served at {studio.address} only.")
+
+
 def current_caller(request: Request) -> Caller | None:
     """Return who sends a request, or None without a valid session.
 
     The session is in the cookie or, for pages in a frame, which have no cookies, in the Authorization header. A session
-    that began before the person's last password is not valid.
+    that was ended, for example by a new password, is not valid.
     """
     return session_caller(studio_of(request), bearer_token(request) or request.cookies.get(cookie_name(request), ""))
 
@@ -300,9 +320,10 @@ def session_caller(studio: Studio, text: str) -> Caller | None:
     """Return who has a session, or None if it is not valid or over."""
     session = studio.signer.read_session(text, studio.now())
     person = None if session is None else studio.ledger.people.get(session.person)
-    if session is None or person is None or session.epoch != person.epoch:
+    if session is None or person is None or is_over(studio.ledger, session):
         return None
-    return Caller(person, text, session.bound)
+    studio.note_seen(session.nonce)
+    return Caller(person, text, session.bound, session.nonce)
 
 
 def bearer_token(request: Request) -> str:
@@ -340,6 +361,8 @@ def require_role(request: Request, action: str) -> Caller:
         raise Refused(401, "sign in", "Please sign in again.")
     if not may(caller.person.role, action):
         raise Refused(403, "role", f"A {caller.person.role} may not do this.")
+    if action != "account" and lacks_factor(caller.person, studio_of(request).campaign.settings):
+        raise Refused(403, FACTOR_FIRST, "This campaign requires a second factor: set it up in your account first.")
     return caller
 
 
@@ -370,7 +393,7 @@ def check_rate(request: Request, purpose: str, key: str, cost: float = 1.0) -> N
     request
         The request that is answered.
     purpose
-        A key of ``studio.RATES`` or of ``studio.setting_rates``.
+        A key of ``access.DEFAULT_RATES`` or of ``studio.setting_rates``.
     key
         Who is counted: an address, an account, a person or the token of a set.
     cost

@@ -36,11 +36,12 @@ from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Overview, Site, overview, roles
 from adjudge.studio.studio import Studio
-from adjudge.studio.web.app import STATIC, create_app, open_campaign
+from adjudge.studio.web.app import STATIC, create_app, open_campaign, set_address
 from adjudge.studio.web.operations import Observe, SiteMeters, is_local, unready_reason
 from adjudge.studio.web.render import fill, front_page, preferred_language, texts
-from adjudge.studio.web.routes_sign_in import KNOWN_ROLES, client_address, start_session
+from adjudge.studio.web.routes_sign_in import KNOWN_ROLES
 from adjudge.studio.web.security import SITE_COOKIE, Caller, Headers, session_caller, session_cookie
+from adjudge.studio.web.session_cookies import client_address, start_session
 from adjudge.studio.work.people import join as join_campaign
 from adjudge.studio.work.people import name_key, open_invitation
 
@@ -83,6 +84,7 @@ class SiteApp:
         self.visits: OrderedDict[str, Visit] = OrderedDict()  # hash of the cookie -> visit
         self.limits = RateLimiter(RATES)
         self.changing = asyncio.Lock()  # one clone at a time
+        self.address: tuple[str, int, str | None] | None = None  # of the site, see ``app.set_address``
         self._running = contextlib.AsyncExitStack()
         self._front = self._create_front()
 
@@ -108,11 +110,19 @@ class SiteApp:
 
     async def serve(self, name: str, studio: Studio) -> Served:
         """Serve a campaign from now on."""
+        if self.address is not None:
+            set_address(studio, *self.address)
         app = create_app(studio, root_of_campaign(name))
         app.state.site = self
         await self._running.enter_async_context(app.router.lifespan_context(app))
         self.campaigns[name] = Served(studio, app)
         return self.campaigns[name]
+
+    def set_address(self, host: str, port: int, url: str | None) -> None:
+        """Set the address with which all links of all campaigns begin."""
+        self.address = (host, port, url)
+        for studio in self.site.studios.values():
+            set_address(studio, host, port, url)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send a request to the campaign that its address names, or to the front page."""
@@ -415,7 +425,7 @@ async def _enter(request: Request, visit: Visit, served: Served, person: str, pa
     """Start a session of a visitor at a campaign that they have just become a member of."""
     studio, root = served.studio, served.app.state.root
     inner = Request({**request.scope, "app": served.app, "root_path": root}, request.receive)
-    answer = start_session(inner, studio.ledger.people[studio.ledger.named[person.casefold()]])
+    answer = await start_session(inner, studio.ledger.people[studio.ledger.named[person.casefold()]])
     visit.sessions[root.rpartition("/")[2]] = session_in(answer, root)
     response = RedirectResponse(path, 303)
     _pass_cookies(answer, response)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+
+from sqlalchemy import Table
 
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger
@@ -50,6 +53,8 @@ def open_invitation(ledger: Ledger, now: float, invitation: int | None) -> Row:
         raise Refused(404, "invitation_unknown", "This is not an invitation of ours: ask for a new one.")
     if row["id"] in ledger.accepted:
         raise Refused(410, "invitation_used", "This invitation was used: sign in, or ask for a new one.")
+    if row["id"] in ledger.withdrawn:
+        raise Refused(410, "invitation_withdrawn", "This invitation was withdrawn: ask for a new one.")
     if row["expires"] < now:
         raise Refused(410, "invitation_over", "This invitation has run out: ask for a new one.")
     return dict(row)
@@ -96,8 +101,51 @@ def change_password(ledger: Ledger, now: float, person: int, hashed: str) -> Cha
 
 
 def invite(ledger: Ledger, now: float, role: str, name: str = "", days: float = 14, by: int | None = None) -> Change:
-    """Invite somebody to a role; the answer is the id of the invitation, which is signed to make the link."""
+    """Invite somebody to a role; the answer is the id of the invitation, which is signed to make the link.
+
+    A new invitation of a lead by the studio itself (``by`` is None) withdraws the open ones before it, so that there is
+    one such link at most, however often the studio starts.
+    """
     number = ledger.next_id(schema.invitations)
     row = {"id": number, "at": now, "by": by, "role": role, "name": name, "expires": now + 86_400 * days}
-    who = "studio" if by is None else ledger.people[by].name
-    return Change([(schema.invitations, row)], number, (who, "invited", {"invitation": number, "role": role}))
+    older = _open_of_studio(ledger, now) if by is None and role == "lead" else []
+    rows: list[tuple[Table, Row]] = [(schema.invitations, row)]
+    rows += [(schema.withdrawals, {"invitation": each, "at": now, "by": None}) for each in older]
+    detail = {"invitation": number, "role": role, **({"withdrawn": older} if older else {})}
+    return Change(rows, number, (name_of(ledger, by), "invited", detail))
+
+
+def invite_all(ledger: Ledger, now: float, role: str, names: Sequence[str], days: float, by: int | None) -> Change:
+    """Invite several people to a role by their names; the answer is the ids of the invitations, in their order."""
+    first = ledger.next_id(schema.invitations)
+    numbers = list(range(first, first + len(names)))
+    expires = now + 86_400 * days
+    rows = [
+        (schema.invitations, {"id": n, "at": now, "by": by, "role": role, "name": name, "expires": expires})
+        for n, name in zip(numbers, names, strict=True)
+    ]
+    detail = {"invitations": numbers, "role": role}
+    return Change(rows, numbers, (name_of(ledger, by), "invited", detail))
+
+
+def withdraw(ledger: Ledger, now: float, invitation: int, by: int | None) -> Change:
+    """Withdraw an open invitation: its link admits nobody."""
+    open_invitation(ledger, now, invitation)
+    row = {"invitation": invitation, "at": now, "by": by}
+    entry = (name_of(ledger, by), "invitation withdrawn", {"invitation": invitation})
+    return Change([(schema.withdrawals, row)], None, entry)
+
+
+def _open_of_studio(ledger: Ledger, now: float) -> list[int]:
+    """Return the open invitations of leads that the studio itself made."""
+    over = ledger.accepted | ledger.withdrawn
+    return [
+        row["id"]
+        for row in ledger.invitations.values()
+        if row["by"] is None and row["role"] == "lead" and row["id"] not in over and row["expires"] >= now
+    ]
+
+
+def name_of(ledger: Ledger, by: int | None) -> str:
+    """Return the name of the person who acts as the audit log records it; the studio itself if there is none."""
+    return "studio" if by is None else ledger.people[by].name
