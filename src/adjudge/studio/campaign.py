@@ -88,13 +88,16 @@ class Campaign:
     warnings: tuple[str, ...] = ()  # one sentence each
 
 
-def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
+def load_campaign(folder: str | os.PathLike[str], before: Campaign | None = None) -> Campaign:
     """Read and check a campaign's folder.
 
     Parameters
     ----------
     folder
         The folder with campaign.toml, topics.jsonl, documents.jsonl, pool.csv, gold.csv and sets.csv.
+    before
+        The campaign with the same documents.jsonl, whose documents were checked already; they are checked again if
+        their limits have changed.
 
     Returns
     -------
@@ -113,7 +116,10 @@ def load_campaign(folder: str | os.PathLike[str]) -> Campaign:
     problems = Problems()
     settings = load_settings(path, problems)
     topics = read_topics(path / TOPICS_FILE, problems, TOPICS_FILE)
-    documents = read_documents(path / DOCUMENTS_FILE, settings.documents.most_bytes, problems)
+    if before is not None and before.settings.documents == settings.documents:
+        documents: Documents | None = before.documents
+    else:
+        documents = read_documents(path / DOCUMENTS_FILE, settings.documents.most_bytes, problems)
     pool = read_pool(path / POOL_FILE, problems, POOL_FILE)
     gold, lines = read_gold(path / GOLD_FILE, problems, GOLD_FILE)
     topic_names: Container[str] = topics or _Everything()

@@ -181,6 +181,17 @@ def test_new_pairs_and_documents_are_given_out(studio, tmp_path):
     assert caught.value.problems == ("more.jsonl, line 1: document 'oak-9' is there twice: rename one",)
 
 
+def test_documents_are_checked_again_if_they_or_their_limits_change(fresh_desk):
+    """Otherwise their index is used again, because reading many documents takes long."""
+    old, files = fresh_desk.campaign, fresh_desk.store.ledger.files
+    edit = e.Edit({"campaign.toml": settings_with(binary=0.5).encode()})
+    assert e.stage_edit(old, edit, files).campaign.documents is old.documents
+    limited = e.Edit({"campaign.toml": (SETTINGS + "[documents]\nmost_bytes = 1000\n").encode()})
+    assert e.stage_edit(old, limited, files).campaign.documents is not old.documents
+    outside = {name: sha256 for name, sha256 in files.items() if name != "documents.jsonl"}
+    assert e.stage_edit(old, edit, outside).campaign.documents is not old.documents
+
+
 def test_work_is_graded_by_the_rules_under_which_it_began(desk):
     """A gate that becomes stricter meanwhile fails only those who began later; the page shows each their own."""
     slow, fast = settings_with(seconds=60), settings_with(seconds=0.5)
@@ -256,7 +267,7 @@ def test_gold_that_breaks_a_set_leaves_it_out(fresh_desk):
     campaign = fresh_desk.campaign
     pair = ("oak", "oak-gold-0")
     edit, broken = e.gold_edit(campaign, pair, None, {"gold.csv": "x", "sets.csv": "y"})
-    assert broken == {"oak-0": "1 of its documents have no grade"}
+    assert broken == {"oak-0": "of its 2 documents, 1 have a grade"}
     assert edit.base == {"gold.csv": "x", "sets.csv": "y"}
     prepared = e.stage_edit(campaign, edit, fresh_desk.store.ledger.files)
     assert prepared.changes[-2:] == ["gold of document 'oak-gold-0' of topic 'oak': 0 removed", "set 'oak-0' removed"]

@@ -65,7 +65,7 @@ def test_judges_have_their_cards_beside_them(desk, reading):
     cards = {"labels": [], "judges": [{"person": desk.ann, "sentence": "Reliable."}], "drift": "Nobody file_changes."}
     cards["reliability"] = "on 3 items whose truth is known, ..."
     (desk.folder / "consensus" / "judges.json").write_text(json.dumps(cards))
-    result = pages.judges_page(pages.judge_table(reading, desk.campaign), desk.campaign, {})
+    result = pages.judges_page(pages.judge_table(reading, desk.store.ledger), {})
     assert result["cards"][desk.ann]["sentence"] == "Reliable."
     assert result["reliability"].startswith("on 3 items")
     assert pages.judge_page(reading, desk.campaign, desk.ann)["card"]["sentence"] == "Reliable."
@@ -80,10 +80,10 @@ def test_judges_are_found_filtered_and_sorted(desk, reading):
     card = {"informedness": [0.1, -0.2, 0.4], "right": [0.6, 0.4, 0.8], "drift": None}
     cards = {"labels": [], "judges": [{**card, "person": desk.bob}], "drift": ""}
     (desk.folder / "consensus" / "judges.json").write_text(json.dumps(cards))
-    table = pages.judge_table(reading, desk.campaign)
+    table = pages.judge_table(reading, desk.store.ledger)
 
     def names(**fields):
-        return [judge.name for judge in pages.judges_page(table, desk.campaign, fields)["judges"].rows]
+        return [judge.name for judge in pages.judges_page(table, fields)["judges"].rows]
 
     assert names() == ["ann", "bob", "cid"]
     assert names(find="AN") == ["ann"]

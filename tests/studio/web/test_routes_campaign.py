@@ -153,7 +153,7 @@ def test_gold_is_changed_with_its_sets(site):
     form = {"topic": pair[0], "document": pair[1]}
     first = send(site, "/gold", "gold.csv", "sets.csv", remove="1", **form)
     assert "1 set of sets.csv cannot be used any more and will be left out" in first.text
-    assert "gold-0-0: 1 of its documents have no grade" in first.text
+    assert "gold-0-0: of its 5 documents, 4 have a grade" in first.text
     assert fields(first.text)["confirmed"] == "2"
     assert send(site, "/gold", "gold.csv", "sets.csv", remove="1", confirmed="1", **form).status_code == 200
     assert send(site, "/gold", **fields(first.text)).status_code == 303
@@ -212,3 +212,19 @@ def test_an_earlier_revision_is_restored_as_a_new_one(site):
     documents = re.search(r"/history/(\d+)\">documents.jsonl", history)[1]
     assert send(site, f"/history/{documents}/restore").status_code == 404
     assert look(site, "/history/999").status_code == 404
+
+
+def test_hosts_of_a_platform_hold_at_once(site):
+    """The page that it shows in a frame allows them from the next request on."""
+    assert "worker.mturk.com" not in site.ask("GET", "/crowd/mturk").headers["content-security-policy"]
+    form = {"mturk.enabled": "true", "confirmed": "1"}
+    assert send(site, "/settings", "campaign.toml", **form).status_code == 303
+    assert "worker.mturk.com" in site.ask("GET", "/crowd/mturk").headers["content-security-policy"]
+
+
+def test_limits_hold_at_once(site):
+    """Of the requests of one person."""
+    form = {"limits.requests_per_minute": "60", "confirmed": "1"}
+    assert send(site, "/settings", "campaign.toml", **form).status_code == 303
+    answers = [look(site, "/instructions").status_code for _ in range(70)]
+    assert answers.count(429) > 5

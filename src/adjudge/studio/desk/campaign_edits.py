@@ -150,7 +150,8 @@ def stage_edit(old: Campaign, edit: Edit, as_is: Mapping[str, str]) -> Prepared:
 
     try:
         staging = stage(old.folder, write, FILES)
-        loaded = load_campaign(staging)
+        same = DOCUMENTS_FILE in as_is and DOCUMENTS_FILE not in edit.contents
+        loaded = load_campaign(staging, old if same else None)
         states = changed_states(staging, as_is, FILES)
     except CampaignProblems as error:
         raise EditProblems(error.problems) from error
@@ -286,7 +287,7 @@ def _broken_reason(campaign: Campaign, part: FixedSet, gold: Mapping[Pair, Gold]
     if part.use != "gold":
         return ""
     if len(grades) < len(part.documents):
-        return f"{len(part.documents) - len(grades)} of its documents have no grade"
+        return f"of its {len(part.documents)} documents, {len(grades)} have a grade"
     return infeasible_reason(grades, campaign.settings)
 
 

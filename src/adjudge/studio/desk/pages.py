@@ -27,7 +27,7 @@ from adjudge.studio.desk.decisions import passes_without, read_work
 from adjudge.studio.desk.gold import Contest, GoldFailures, gold_failures, read_contests
 from adjudge.studio.desk.item_list import SORTS, ItemTable, choose_items, item_rows, read_filter
 from adjudge.studio.desk.listing import Listing, list_rows, page_of
-from adjudge.studio.desk.overview import ACCEPTED, CRITERIA, Live, TopicProgress, gate_rates, open_assignments
+from adjudge.studio.desk.overview import ACCEPTED, CRITERIA, Live, TopicProgress, earnings, gate_rates, open_assignments
 from adjudge.studio.desk.pictures import JudgePoint, judges_picture, pairs_picture, seconds_picture, time_picture
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.schema import (
@@ -173,17 +173,19 @@ class JudgeTable(NamedTuple):
     judges: list[Judge]
     cards: JudgeCards
     working: frozenset[int]  # people with an open assignment
+    earned: Mapping[int, float]  # person -> amount
 
 
-def judge_table(connection: Connection, campaign: Campaign) -> JudgeTable:
-    """Return all judges, their cards, and who has an open assignment."""
+def judge_table(connection: Connection, ledger: Ledger) -> JudgeTable:
+    """Return all judges, their cards, who has an open assignment, and what they have earned."""
     working = frozenset(row.person for row in open_assignments(connection))
-    return JudgeTable(list_judges(connection), read_judge_cards(campaign.folder), working)
+    earned = {row.person: row.amount for row in earnings(connection, ledger.amounts())}
+    return JudgeTable(list_judges(connection), read_judge_cards(ledger.campaign.folder), working, earned)
 
 
-def judges_page(table: JudgeTable, campaign: Campaign, fields: Mapping[str, str], page: int = 1) -> dict[str, Any]:
+def judges_page(table: JudgeTable, fields: Mapping[str, str], page: int = 1) -> dict[str, Any]:
     """Return the values of the page of judges: those that fit the fields of its address, and their cards."""
-    cards, amount = table.cards.cards, campaign.settings.pay.amount
+    cards, earned = table.cards.cards, table.earned
     query = {name: fields.get(name, "").strip() for name in ("find", "standing", "working", "attention")}
     text = query["find"].casefold()
     chosen = [
@@ -203,13 +205,14 @@ def judges_page(table: JudgeTable, campaign: Campaign, fields: Mapping[str, str]
         **{name: attrgetter(name) for name in ("pass_rate", "contests")},
         **{name: estimate(name) for name in ("right", "sensitivity", "specificity")},
         "name": lambda judge: judge.name.casefold(),
-        "earned": lambda judge: judge.passed * amount,
+        "earned": lambda judge: earned.get(judge.id, 0.0),
     }
     return {
         "judges": list_rows(chosen, columns, fields.get("sort", ""), page, query),
         "all": len(table.judges),
         "standings": sorted({judge.standing for judge in table.judges}),
         "cards": cards,
+        "earned": earned,
         "drift": table.cards.drift,
         "reliability": table.cards.reliability,
         "needs_attention": needs_attention,

@@ -151,8 +151,8 @@ async def _kept_table(request: Request, name: str, read: Callable[..., Any], sou
 async def judges(request: Request, page: Page = 1) -> Response:
     """Show the judges who fit the fields of the address."""
     caller, studio = require_caller(request, "desk"), studio_of(request)
-    table = await _kept_table(request, "judges", pages.judge_table, studio.campaign)
-    values = pages.judges_page(table, studio.campaign, request.query_params, page)
+    table = await _kept_table(request, "judges", pages.judge_table, studio.ledger)
+    values = pages.judges_page(table, request.query_params, page)
     return desk_page(request, caller, "desk_judges.html", "Judges", **values)
 
 
@@ -207,7 +207,7 @@ async def gold(request: Request, page: Page = 1, contests: Page = 1) -> Response
     table = await _kept_table(request, "gold", pages.gold_table, studio.ledger)
     shown = (studio.ledger, table, request.query_params, (contests, page))
     values = await studio.read(pages.gold_page, *shown)
-    gates = await studio.kept.value("gates", id(studio.campaign), studio.now(), partial(_gates, studio.campaign))
+    gates = await studio.kept.value("gates", studio.edits, studio.now(), partial(_gates, studio.campaign))
     return desk_page(request, caller, "desk_gold.html", "Gold", gates=gates, **values)
 
 

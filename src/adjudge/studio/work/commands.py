@@ -244,7 +244,7 @@ def _outcome_with_scores(
 
 def _standing_rows(ledger: Ledger, now: float, judge: Person, assignment: Assignment, verdict: Verdict) -> Rows:
     """Return the row of the judge's new standing, if the outcome changes it."""
-    settings = ledger.campaign.settings
+    settings = ledger.settings_at(assignment.at)
     standing = reason = ""
     if judge.standing in ("paused", "excluded"):  # a lead has decided
         return []
