@@ -26,6 +26,7 @@ from studies.benchmarks import (
     gate_quality,
     glad,
     graded,
+    grammar,
     model_selection,
     models,
     out_of_core,
@@ -111,6 +112,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
     "update": ("Updates with new judgments, measured", f" ({machine()}).", update.measure),
     "search": ("Search and features, measured", f" ({machine()}).", search.measure),
+    "grammar": ("Features of grammar, measured", f" ({machine()}).", grammar.measure),
     "large": ("Large data, measured", f" ({machine()}).", large),
 }
 FILES = {  # pages whose file has another name
@@ -118,6 +120,7 @@ FILES = {  # pages whose file has another name
     "studio": "studio-figures",
     "weights": "weights-figures",
     "search": "search-figures",
+    "grammar": "grammar-features",
 }
 
 

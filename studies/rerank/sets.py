@@ -56,6 +56,7 @@ class Rows(NamedTuple):
     bm25: Floats | None = None  # (N)
     crowd: Callable[[np.random.Generator], tuple[Crowd, Flags]] | None = None  # the real crowd, and the relevant rows
     crowd_name: str = "real"
+    pairs: Sequence[tuple[str, str]] = ()  # (N) texts of question and passage, if there are texts
 
 
 def read_rows(folder: Path, name: str, say: Say, cache: Path | None = None, workers: int = 1) -> Rows:
@@ -105,6 +106,7 @@ def _xquad(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
         table["bm25"].cast(float).to_numpy(),
         lambda _: (crowd, truth),
         "shipped",
+        pairs,
     )
 
 
@@ -117,7 +119,7 @@ def _wikiqa(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
     names, X = _features(pairs, question, folder.name, say, cache, workers)
     truth = np.array([row[4] == "1" for row in rows])
     bm25 = X[:, names.index("bm25")] if "bm25" in names else None
-    return Rows(folder.name, np.array(question), np.array(document), names, X, truth, None, bm25)
+    return Rows(folder.name, np.array(question), np.array(document), names, X, truth, None, bm25, pairs=pairs)
 
 
 def _wikiqa_hard(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:
@@ -188,7 +190,7 @@ def _retrieved(
     names, X = _features(pairs, question.tolist(), name, say, cache, workers)
     truth = np.array([d in relevant[q] for q, d in keys])
     bm25 = np.array([candidates[q][d] for q, d in keys])
-    return Rows(name, question, document, names, X, truth, None, bm25)
+    return Rows(name, question, document, names, X, truth, None, bm25, pairs=pairs)
 
 
 def _trecqa(folder: Path, say: Say, cache: Path | None, workers: int) -> Rows:

@@ -34,7 +34,8 @@ def features(
     queries: o.Queries,
     grades: o.Grades = None,
     names: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="Names of features or of groups of features; default: all.")
+        str | None,
+        typer.Option(metavar="A,B,C", help="Names of features or of groups of features; default: all but grammar."),
     ] = None,
     list_all: Annotated[
         bool, typer.Option("--list", callback=_list_features, is_eager=True, help="List all features, and exit.")
@@ -57,7 +58,8 @@ def features(
     """Compute features of every query and passage in a run, for a ranker to learn from.
 
     They measure overlap of words and stems, rare words, word order, BM25, lengths, topics, and whether the passage has
-    the kind of answer that the query asks for. How common a word is, is counted in all passages.
+    the kind of answer that the query asks for. How common a word is, is counted in all passages. Features of lemmas,
+    parts of speech and names are the group "grammar", which needs pip install 'adjudge[grammar]'.
 
     \b
     $ adjudge search --example lambs/

@@ -31,7 +31,7 @@ from adjudge.data.runs import System, read_grades, read_run
 from adjudge.data.show import NotebookView
 from adjudge.data.write import FORMATS, table_text, write_file
 from adjudge.errors import InputError, UsageError, not_one_of, quote
-from adjudge.learn import questions, similarity, text
+from adjudge.learn import grammar, questions, similarity, text
 from adjudge.learn.passages import read_passages, read_queries
 from adjudge.learn.search import read_arrays
 from adjudge.learn.text import Encoded, Feature, encode_pairs, topic_codes
@@ -48,6 +48,7 @@ FEATURES: Mapping[str, Feature] = {
         *similarity.TOPICS_MODEL_FEATURES,
         *questions.ANSWER_TYPE_FEATURES,
         *questions.ASKING_FEATURES,
+        *grammar.GRAMMAR_FEATURES,
     )
 }
 SVM = "svm"
@@ -144,7 +145,8 @@ def features(
         A run of a search system, the passages that it searched, and the queries: files, frames or mappings. All
         passages count in how common each word is.
     names
-        Names of features or of their groups, in a list or separated by commas; by default all of ``FEATURES``.
+        Names of features or of their groups, in a list or separated by commas; by default all of ``FEATURES``
+        but those of the group ``grammar``, which need an extra.
     grades
         The labels of the pairs: a qrels file, a frame, or {topic: {document: grade}}.
     workers
@@ -180,9 +182,9 @@ def features(
 
 
 def features_named(names: str | Iterable[str] | None = None) -> list[Feature]:
-    """Return features by their names or the names of their groups, each once; by default all."""
+    """Return features by their names or the names of their groups, each once; by default all but those of grammar."""
     if names is None:
-        return list(FEATURES.values())
+        return [feature for feature in FEATURES.values() if feature.group != grammar.GROUP]
     requested = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
     selected: dict[str, Feature] = {}
     for name in requested:
@@ -215,7 +217,7 @@ def pair_features(
     pairs
         The texts of question and passage.
     names
-        Names of features or groups, as a list or separated by commas; by default all.
+        Names of features or groups, as a list or separated by commas; by default all but those of grammar.
     corpus
         The texts that define how rare words are: a list, or a file, frame or mapping of passages. By default the
         passages of the pairs.

@@ -167,17 +167,17 @@ def encode_pairs(
         _indices(questions, pair_questions),
         _indices(passages, pair_passages),
         topic_codes(pairs, topics),
-        _unit(split, str),
-        _unit(split, stems.__getitem__),
-        _unit(split, stems.__getitem__, STOP),
+        unit_of(split),
+        unit_of(split, stems.__getitem__),
+        unit_of(split, stems.__getitem__, STOP),
         workers,
     )
 
 
-def _unit(
-    split: Iterable[list[list[str]]], change: Callable[[str], str], without: frozenset[str] = frozenset()
+def unit_of(
+    split: Iterable[list[list[str]]], change: Callable[[str], str] = str, without: frozenset[str] = frozenset()
 ) -> Unit:
-    """Return texts, split into words, in terms that are derived from the words."""
+    """Return questions, passages and corpus, split into words, in terms that are derived from the words."""
     terms: dict[str, int] = {}
     parts = []
     for texts in split:
