@@ -1,7 +1,12 @@
 """The exception tree, and the words that every message is made of."""
 
+import ast
+import inspect
+from pathlib import Path
+
 import pytest
 
+import adjudge
 from adjudge import errors
 from adjudge.errors import (
     AdjudgeError,
@@ -11,7 +16,10 @@ from adjudge.errors import (
     MissingExtra,
     Problems,
     UsageError,
+    command_line,
+    in_words_of_caller,
     not_one_of,
+    option_with,
     quote,
     quoted,
 )
@@ -131,3 +139,34 @@ def test_an_unknown_name_is_answered_with_the_closest(name: object, end: str) ->
     """Case, spaces and signs do not count, and a name that is like no other gets no hint."""
     message = not_one_of("model", name, ["majority", "dawid-skene"])
     assert message == f"model '{name}' is not one of 'majority', 'dawid-skene'{end}"
+
+
+def test_options_are_named_as_the_caller_writes_them() -> None:
+    """The command line reads of options, Python of arguments; labels in quotation marks and commands stay."""
+    message = "label '--x' is new: give --labels, --keep-case or --judge-column, or run `adjudge fit --gold g.csv`"
+    with command_line():
+        assert str(UsageError(message)) == str(AdjudgeWarning(message)) == message
+        assert str(InputError(message, "a.csv", 3)) == f"a.csv, row 3: {message}"
+        assert option_with("--abstain", ["can't tell"]) == '--abstain "can\'t tell"'
+        assert option_with("--positive", 2) == "--positive 2"
+    python = "label '--x' is new: give labels=, keep_case=True or judge_column=, or run `adjudge fit --gold g.csv`"
+    assert str(UsageError(message)) == str(AdjudgeWarning(message)) == python
+    assert str(InputError(message, "a.csv", 3)) == f"a.csv, row 3: {python}"
+    assert in_words_of_caller("adjudge rerank train --out writes it") == "adjudge rerank train --out writes it"
+    assert option_with("--positive", 2) == "positive=2"
+
+
+def test_every_argument_in_a_message_exists() -> None:
+    """An option in a message of a subpackage that Python users call is an argument of a public function there."""
+    public = [getattr(adjudge, name) for name in adjudge.__all__]
+    arguments = {name for each in public if callable(each) for name in inspect.signature(each).parameters}
+    arguments |= {"master", "force"}  # of the engine of Spark, and of saving a ranker
+    named = set()
+    for path in Path(adjudge.__file__).parent.rglob("*.py"):
+        if not {"cli", "studio"} & set(path.parts):
+            for text in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(text, ast.Constant) and isinstance(text.value, str) and "\n" not in text.value:
+                    spelled = (in_words_of_caller(option[0]) for option in errors.OPTION.finditer(text.value))
+                    named |= {option.partition("=")[0] for option in spelled if not option.startswith(("adjudge", "`"))}
+    assert {"labels", "keep_case", "mean_one", "format"} <= named
+    assert named - arguments == {"blocks"}  # only a command takes it

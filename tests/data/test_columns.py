@@ -50,11 +50,11 @@ def test_a_missing_role_lists_columns_and_usual_names() -> None:
     """A role without a column says what there is and what is looked for."""
     assert refusal(("item", "judge", "score")) == (
         "labels.csv: no column for the label (columns: 'item', 'judge', 'score'); "
-        "usual names are label, rating, answer, vote, grade, relevance, rel, or name it with --label"
+        "usual names are label, rating, answer, vote, grade, relevance, rel, or name it with label="
     )
     assert refusal(()) == (
         "labels.csv: no column for the item (columns: none); "
-        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item"
+        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item="
     )
 
 
@@ -62,7 +62,7 @@ def test_a_table_without_a_header_is_told_to_have_one() -> None:
     """If no column has a usual name, the first row may be data."""
     assert refusal(("d1", "ann", "yes")) == (
         "labels.csv: no column for the item (columns: 'd1', 'ann', 'yes'); "
-        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; "
+        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; "
         "if the first row holds data, add a header above it"
     )
 
@@ -70,12 +70,12 @@ def test_a_table_without_a_header_is_told_to_have_one() -> None:
 def test_two_candidates_are_listed() -> None:
     """Two columns for one role are an error that lists them; in optional roles, a warning, and neither is used."""
     assert refusal(("item", "task", "judge", "label")) == (
-        "labels.csv: 'item', 'task' could each be the item: choose one with --item"
+        "labels.csv: 'item', 'task' could each be the item: choose one with item="
     )
     with pytest.warns(AdjudgeWarning) as caught:
         assert "topic" not in find((*PLAIN, "topic", "query"))
     assert str(caught[0].message) == (
-        "labels.csv: 'topic', 'query' could each be the topic; none is used (choose one with --topic)"
+        "labels.csv: 'topic', 'query' could each be the topic; none is used (choose one with topic=)"
     )
 
 

@@ -232,7 +232,7 @@ def test_a_label_outside_the_scale() -> None:
     with pytest.raises(AdjudgeError) as caught:
         encode(source, {}, labels=["no", "maybe"])
     assert str(caught.value) == (
-        "table, row 1: label 'yes' is not one of 'no', 'maybe' (give --labels to extend the scale)"
+        "table, row 1: label 'yes' is not one of 'no', 'maybe' (give labels= to extend the scale)"
     )
 
 
@@ -317,7 +317,7 @@ def test_items_that_read_like_people() -> None:
         assert encoded(**columns).items.to_list() == ["worker1", "worker2", "W-3"]
     assert [str(each.message) for each in warned] == [
         "labels.csv: items such as 'worker1', 'worker2' look like judges, and judges such as 'd1', 'd2' do not; if the "
-        "columns are swapped, name both: --item and --judge, or item= and judge= of adjudge.read"
+        "columns are swapped, name both with item= and judge="
     ]
     assert len(encoded({"item": "item", "judge": "judge"}, **columns)) == 3
     assert len(encoded(item=["worker1", "worker2", "W-3"], judge=["w1", "w2", "w3"])) == 3
@@ -351,6 +351,6 @@ def test_a_label_without_a_value_is_named() -> None:
     with pytest.raises(AdjudgeError) as caught:
         encode(from_frame(table, "table"), {}, values={"bad": 0, "good": 3})
     assert str(caught.value) == (
-        "table, row 1: label 'fair' is not one of 'bad', 'good' (--values must give every label a value, as "
+        "table, row 1: label 'fair' is not one of 'bad', 'good' (values= must give every label a value, as "
         "bad=0,good=3)"
     )

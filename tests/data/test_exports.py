@@ -359,7 +359,7 @@ SAMPLES: dict[str, tuple[str, str, Callable[[], str], str]] = {  # name -> expor
                 for item, labels in ANSWERS.items()
             ]
         ),
-        "'ann', 'bob', 'cat' are read as judges of one question; choose a criterion with --label",
+        "'ann', 'bob', 'cat' are read as judges of one question; choose a criterion with label=",
     ),
     "MLflow evaluation": (
         "evaluation",
@@ -374,7 +374,7 @@ SAMPLES: dict[str, tuple[str, str, Callable[[], str], str]] = {  # name -> expor
                 for item, labels in ANSWERS.items()
             ]
         ),
-        "'ann', 'bob', 'cat' are read as judges of one question; choose a criterion with --label",
+        "'ann', 'bob', 'cat' are read as judges of one question; choose a criterion with label=",
     ),
     "Prolific": (
         "prolific",
@@ -624,7 +624,7 @@ def test_several_questions_are_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "batch.csv", table(rows))
     assert refusal(path) == (
         f"{path}: is recognised as Mechanical Turk (batch CSV) with several questions ('Answer.mood', "
-        "'Answer.comment'): choose one with --label"
+        "'Answer.comment'): choose one with label="
     )
     assert rows_of(path, label="Answer.mood") == rows_of(path, label="mood") == EXPECTED
     assert refusal(path, label="colour") == (
@@ -774,10 +774,10 @@ def test_columns_that_a_shape_cannot_have(tmp_path: Path) -> None:
     """What the user names is used or refused, never ignored."""
     path = written(tmp_path / "project.json", label_studio())
     title = "is recognised as Label Studio (JSON)"
-    assert refusal(path, item="data") == f"{path}: {title}, where the item is id: leave out --item"
+    assert refusal(path, item="data") == f"{path}: {title}, where the item is id: leave out item="
     assert refusal(path, item="url").startswith(f"{path}: there is no column 'url' for the item (columns: 'id', ")
     assert refusal(path, topic="data") == (
-        f"{path}: {title}, for which --topic cannot be given: name --item, --judge and --label as well to read the "
+        f"{path}: {title}, for which topic= cannot be given: name item=, judge= and label= as well to read the "
         "table as it is"
     )
 

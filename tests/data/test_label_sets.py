@@ -64,7 +64,7 @@ def test_missing_values_are_no_labels():
     with pytest.warns(AdjudgeWarning) as caught:
         sets = read_label_sets(pl.DataFrame(rows))
     assert str(caught[0].message) == (
-        "table, row 3: label 'NaN' is a missing value (1 such of 4, left out; --none makes it mean that no label fits)"
+        "table, row 3: label 'NaN' is a missing value (1 such of 4, left out; none= makes it mean that no label fits)"
     )
     assert answers(sets) == answers(read_label_sets(pl.DataFrame(ROWS)))
     assert len(read_label_sets(pl.DataFrame(rows), none="NaN").judgments) == 8

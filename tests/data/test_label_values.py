@@ -47,7 +47,7 @@ def test_values_that_are_given() -> None:
     assert label_values(pl.Series([1.0, float("nan"), None])).missing.tolist() == [False, True, True]
     with pytest.raises(UsageError, match=r"^abstain 'unsure' is one text: give a list of texts$"):
         label_values(pl.Series(["a"]), abstain="unsure")
-    with pytest.warns(AdjudgeWarning, match=r"^table: --abstain: no judgment has the label 'skip'$"):
+    with pytest.warns(AdjudgeWarning, match=r"^table: no judgment has the label 'skip' of abstain=$"):
         read({"q": {"ann": "yes"}}, abstain=["skip"])
 
 
@@ -76,7 +76,7 @@ def test_labels_that_look_odd() -> None:
     """Every note says what to do."""
     assert odd_labels(["good", "bad"]) == []
     assert odd_labels(["good", "Not sure", "skip"]) == [
-        "labels 'Not sure', 'skip' look like abstentions: --abstain \"Not sure,skip\" leaves them out of the labels, "
+        "labels 'Not sure', 'skip' look like abstentions: abstain=['Not sure', 'skip'] leaves them out of the labels, "
         "and counts them by judge"
     ]
     scores = [k / 10 for k in range(21)]
@@ -108,7 +108,7 @@ def test_a_column_of_confidences() -> None:
     """It is offered as weight unless it is used, or another column is the weight."""
     columns = ("item", "judge", "label", "Confidence")
     assert confidence_note(columns, {"item": "item"}) == (
-        "column 'Confidence' is not used; --weight Confidence counts each judgment by it"
+        "column 'Confidence' is not used; weight='Confidence' counts each judgment by it"
     )
     assert confidence_note(columns, {"weight": "Confidence"}) == confidence_note(columns[:3], {}) == ""
 
@@ -166,4 +166,4 @@ def test_abstentions_on_cards(tmp_path: Any) -> None:
     without = read({"q1": {"ann": "yes", "bob": "no"}})
     card = cards_of(adjudge.fit(without, "majority"), without).of("ann")
     assert (card.abstentions, card.abstention_rate) == (None, None)
-    assert card.reasons["abstentions"] == "not defined because no label was declared an abstention (--abstain)"
+    assert card.reasons["abstentions"] == "not defined because no label was declared an abstention"

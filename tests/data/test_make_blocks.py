@@ -354,7 +354,7 @@ def test_what_cannot_be_a_folder_or_a_file_is_told(tmp_path):
     rows().write_csv(tmp_path / "t.csv")
     with pytest.raises(InputError, match="cannot be written: Not a directory"):
         make_blocks(Table([tmp_path / "t.csv"], {}), tmp_path / "t.csv" / "b")
-    with pytest.raises(UsageError, match=r"^--blocks cannot read standard input\. Save it to a file first\.$"):
+    with pytest.raises(UsageError, match=r"^blocks= cannot read standard input\. Save it to a file first\.$"):
         make_blocks(Table(["-"], {}), tmp_path / "b")
 
 
@@ -386,8 +386,8 @@ def test_labels_mean_the_same_as_in_memory(tmp_path, monkeypatch):
         blocks = make_blocks(Table([tmp_path / "t.csv"], {}, label_options=options), tmp_path / "blocks")
     assert [str(note.message) for note in notes] == [
         "3 of 7 judgments have no label; they are left out",
-        "labels: 'Yes', 'yes' are read as one label, 'Yes'; 'no', 'NO' are read as one label, 'no' (--keep-case keeps "
-        "labels in different case apart)",
+        "labels: 'Yes', 'yes' are read as one label, 'Yes'; 'no', 'NO' are read as one label, 'no' (keep_case=True "
+        "keeps labels in different case apart)",
     ]
     assert blocks.scale.labels == ("Yes", "no")
     assert sum(part.judgments for part in blocks.parts) == 4

@@ -110,7 +110,7 @@ case("vertical bars", (H + B).replace(",", "|"))
 case(
     "blanks as separators",
     (H + B).replace(",", "  "),
-    error="@: no column for the item (columns: 'item  judge  label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: 'item  judge  label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
 )
 case("quoted values", '"item","judge","label"\n"a","x","yes"\n"a","y","no"\n', rows="a x yes, a y no")
 case("separator in a quoted value", H + '"a,1",x,yes\n"a,1",y,no\n', rows="a,1 x yes, a,1 y no")
@@ -130,7 +130,7 @@ case(
 case(
     "single quotes",
     "'item','judge','label'\n'a','x','yes'\n",
-    error="@: no column for the item (columns: ''item'', ''judge'', ''label''); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: ''item'', ''judge'', ''label''); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
 )
 case("blanks after separators", "item, judge, label\na, x, yes\na, y, no\n", rows="a x yes, a y no")
 case(
@@ -168,7 +168,7 @@ case("header only", H, error="@: the file has a header but no rows")
 case(
     "no header",
     B,
-    error="@: no column for the item (columns: 'a', 'x', 'yes'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: 'a', 'x', 'yes'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
 )
 case("one row", H + "a,x,yes\n", rows="a x yes")
 case("one judge", H + "a,x,yes\nb,x,no\n", rows="a x yes, b x no")
@@ -190,7 +190,7 @@ case("usual other names", "task_id,Worker ID,answer\n" + B)
 case(
     "unknown names",
     "url,who,said\nu1,ann,yes\nu1,bob,no\n",
-    error="@: no column for the item (columns: 'url', 'who', 'said'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: 'url', 'who', 'said'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
 )
 case(
     "unknown names given",
@@ -203,25 +203,25 @@ case(
 case(
     "two columns for the item",
     "item,task,judge,label\na,1,x,yes\na,1,y,no\n",
-    error="@: 'item', 'task' could each be the item: choose one with --item",
+    error="@: 'item', 'task' could each be the item: choose one with item=",
 )
 case(
     "two columns for the label",
     "item,judge,label,rating\na,x,yes,5\na,y,no,3\n",
-    error="@: 'label', 'rating' could each be the label: choose one with --label",
+    error="@: 'label', 'rating' could each be the label: choose one with label=",
 )
 case("an unnamed index", ",item,judge,label\n0,a,x,yes\n1,a,y,no\n", rows="a x yes, a y no")
 case(
     "column names as numbers",
     "0,1,2\na,x,yes\na,y,no\n",
-    error="@: no column for the item (columns: '0', '1', '2'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: '0', '1', '2'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
 )
 case(
     "swapped columns by values",
     H + "w1,d1,yes\nw2,d1,no\nw1,d2,no\n",
     rows="w1 d1 yes, w1 d2 no, w2 d1 no",
     notes=[
-        "@: items such as 'w1', 'w2' look like judges, and judges such as 'd1', 'd2' do not; if the columns are swapped, name both: --item and --judge, or item= and judge= of adjudge.read"
+        "@: items such as 'w1', 'w2' look like judges, and judges such as 'd1', 'd2' do not; if the columns are swapped, name both with item= and judge="
     ],
 )
 case("swapped columns by names", "judge,worker,label\na,x,yes\n", item="worker", judge="judge", rows="x a yes")
@@ -353,7 +353,7 @@ case(
     L("yes", "None", "no", "yes"),
     rows="a x yes, b x no, b y yes",
     notes=[
-        "@: 1 of 4 judgments have no label ('None'); they are left out; if 'None' is a label, give all labels with --labels"
+        "@: 1 of 4 judgments have no label ('None'); they are left out; if 'None' is a label, give all labels with labels="
     ],
 )
 case(
@@ -361,7 +361,7 @@ case(
     L("yes", "NA", "no", "yes"),
     rows="a x yes, b x no, b y yes",
     notes=[
-        "@: 1 of 4 judgments have no label ('NA'); they are left out; if 'NA' is a label, give all labels with --labels"
+        "@: 1 of 4 judgments have no label ('NA'); they are left out; if 'NA' is a label, give all labels with labels="
     ],
 )
 case(
@@ -369,7 +369,7 @@ case(
     L("yes", "N/A", "no", "yes"),
     rows="a x yes, b x no, b y yes",
     notes=[
-        "@: 1 of 4 judgments have no label ('N/A'); they are left out; if 'N/A' is a label, give all labels with --labels"
+        "@: 1 of 4 judgments have no label ('N/A'); they are left out; if 'N/A' is a label, give all labels with labels="
     ],
 )
 case(
@@ -377,7 +377,7 @@ case(
     L("yes", "n/a", "no", "yes"),
     rows="a x yes, b x no, b y yes",
     notes=[
-        "@: 1 of 4 judgments have no label ('n/a'); they are left out; if 'n/a' is a label, give all labels with --labels"
+        "@: 1 of 4 judgments have no label ('n/a'); they are left out; if 'n/a' is a label, give all labels with labels="
     ],
 )
 case(
@@ -432,44 +432,44 @@ case(
     "label 'none'",
     L("yes", "none", "no", "yes"),
     rows="a x yes, a y none, b x no, b y yes",
-    notes=["@: 'none' is read as a label; --missing none leaves out these judgments"],
+    notes=["@: 'none' is read as a label; missing=['none'] leaves out these judgments"],
 )
 case(
     "label 'na'",
     L("yes", "na", "no", "yes"),
     rows="a x yes, a y na, b x no, b y yes",
-    notes=["@: 'na' is read as a label; --missing na leaves out these judgments"],
+    notes=["@: 'na' is read as a label; missing=['na'] leaves out these judgments"],
 )
 case(
     "label '-'",
     L("yes", "-", "no", "yes"),
     rows="a x yes, a y -, b x no, b y yes",
-    notes=["@: '-' is read as a label; --missing - leaves out these judgments"],
+    notes=["@: '-' is read as a label; missing=['-'] leaves out these judgments"],
 )
 case(
     "label '?'",
     L("yes", "?", "no", "yes"),
     rows="a x yes, a y ?, b x no, b y yes",
-    notes=["@: '?' is read as a label; --missing \"?\" leaves out these judgments"],
+    notes=["@: '?' is read as a label; missing=['?'] leaves out these judgments"],
 )
 case(
     "label '.'",
     L("yes", ".", "no", "yes"),
     rows="a x yes, a y ., b x no, b y yes",
-    notes=["@: '.' is read as a label; --missing . leaves out these judgments"],
+    notes=["@: '.' is read as a label; missing=['.'] leaves out these judgments"],
 )
 case(
     "label 'missing'",
     L("yes", "missing", "no", "yes"),
     rows="a x yes, a y missing, b x no, b y yes",
-    notes=["@: 'missing' is read as a label; --missing missing leaves out these judgments"],
+    notes=["@: 'missing' is read as a label; missing=['missing'] leaves out these judgments"],
 )
 case(
     "several kinds of missing labels",
     L("yes", "NaN", "", "null", "no", "n/a"),
     rows="a x yes, c x no",
     notes=[
-        "@: 4 of 6 judgments have no label (empty, 'NaN', 'null', 'n/a'); they are left out, and 1 item and 1 judge without any other judgment; if 'n/a' is a label, give all labels with --labels"
+        "@: 4 of 6 judgments have no label (empty, 'NaN', 'null', 'n/a'); they are left out, and 1 item and 1 judge without any other judgment; if 'n/a' is a label, give all labels with labels="
     ],
 )
 case("all labels missing", L("NaN", "", "NA", "None"), error="@, row 2: every label is missing (column 'label')")
@@ -478,7 +478,7 @@ case(
     L("yes", "None", "no", "yes"),
     missing=[],
     rows="a x yes, a y None, b x no, b y yes",
-    notes=["@: 'None' is read as a label; --missing None leaves out these judgments"],
+    notes=["@: 'None' is read as a label; missing=['None'] leaves out these judgments"],
 )
 case(
     "missing labels of one's own",
@@ -487,7 +487,7 @@ case(
     rows="a x yes, b x no, b y N/A",
     notes=[
         "@: 1 of 4 judgments have no label ('-'); they are left out",
-        "@: 'N/A' is read as a label; --missing \"N/A\" leaves out these judgments",
+        "@: 'N/A' is read as a label; missing=['N/A'] leaves out these judgments",
     ],
 )
 case(
@@ -508,14 +508,14 @@ case(
     L("None", "Mild", "Severe", "Mild"),
     rows="a y Mild, b x Severe, b y Mild",
     notes=[
-        "@: 1 of 4 judgments have no label ('None'); they are left out; if 'None' is a label, give all labels with --labels"
+        "@: 1 of 4 judgments have no label ('None'); they are left out; if 'None' is a label, give all labels with labels="
     ],
 )
 case(
     "none, mild, severe",
     L("none", "mild", "severe", "mild"),
     rows="a x none, a y mild, b x severe, b y mild",
-    notes=["@: 'none' is read as a label; --missing none leaves out these judgments"],
+    notes=["@: 'none' is read as a label; missing=['none'] leaves out these judgments"],
 )
 case(
     "item without any label",
@@ -551,7 +551,7 @@ case(
     "labels in three cases",
     L("Yes", "yes", "YES", "no"),
     rows="a x Yes, a y Yes, b x Yes, b y no",
-    notes=["@: 'Yes', 'yes', 'YES' are read as one label, 'Yes' (--keep-case keeps labels in different case apart)"],
+    notes=["@: 'Yes', 'yes', 'YES' are read as one label, 'Yes' (keep_case=True keeps labels in different case apart)"],
 )
 case(
     "labels in three cases kept apart",
@@ -594,7 +594,7 @@ case(
     "labels in full width",
     L("\uff39\uff25\uff33", "yes", "no", "no"),
     rows="a x ＹＥＳ, a y ＹＥＳ, b x no, b y no",
-    notes=["@: 'ＹＥＳ', 'yes' are read as one label, 'ＹＥＳ' (--keep-case keeps labels in different case apart)"],
+    notes=["@: 'ＹＥＳ', 'yes' are read as one label, 'ＹＥＳ' (keep_case=True keeps labels in different case apart)"],
 )
 case("labels with a dotless i", L("\u0130yi", "iyi", "kotu", "kotu"), rows="a x İyi, a y iyi, b x kotu, b y kotu")
 case(
@@ -603,7 +603,7 @@ case(
     labels=["no", "yes"],
     rows="a x yes, a y no, b x no, b y yes",
     notes=[
-        "@: 'Yes' is read as the label 'yes'; 'NO' is read as the label 'no' (--keep-case keeps labels in different case apart)"
+        "@: 'Yes' is read as the label 'yes'; 'NO' is read as the label 'no' (keep_case=True keeps labels in different case apart)"
     ],
 )
 case(
@@ -616,7 +616,7 @@ case(
     "a label that is not on the scale",
     L("yes", "no", "maybe", "yes"),
     labels=["no", "yes"],
-    error="@, row 4: label 'maybe' is not one of 'no', 'yes' (give --labels to extend the scale)",
+    error="@, row 4: label 'maybe' is not one of 'no', 'yes' (give labels= to extend the scale)",
 )
 case("labels that are alike but not the same", L("yes", "yes!", "no", "no"), rows="a x yes, a y yes!, b x no, b y no")
 case(
@@ -705,7 +705,7 @@ case(
     L("TRUE", "true", "FALSE", "false"),
     rows="a x TRUE, a y TRUE, b x FALSE, b y FALSE",
     notes=[
-        "@: 'TRUE', 'true' are read as one label, 'TRUE'; 'FALSE', 'false' are read as one label, 'FALSE' (--keep-case keeps labels in different case apart)"
+        "@: 'TRUE', 'true' are read as one label, 'TRUE'; 'FALSE', 'false' are read as one label, 'FALSE' (keep_case=True keeps labels in different case apart)"
     ],
 )
 case(
@@ -746,7 +746,7 @@ case(
     L("yes", "unsure", "no", "yes"),
     rows="a x yes, a y unsure, b x no, b y yes",
     notes=[
-        "@: label 'unsure' looks like an abstention: --abstain unsure leaves it out of the labels, and counts it by judge"
+        "@: label 'unsure' looks like an abstention: abstain=['unsure'] leaves it out of the labels, and counts it by judge"
     ],
 )
 case(
@@ -754,7 +754,7 @@ case(
     L("yes", "skip", "no", "yes"),
     rows="a x yes, a y skip, b x no, b y yes",
     notes=[
-        "@: label 'skip' looks like an abstention: --abstain skip leaves it out of the labels, and counts it by judge"
+        "@: label 'skip' looks like an abstention: abstain=['skip'] leaves it out of the labels, and counts it by judge"
     ],
 )
 case(
@@ -762,7 +762,7 @@ case(
     L("yes", "cannot tell", "no", "yes"),
     rows="a x yes, a y cannot tell, b x no, b y yes",
     notes=[
-        "@: label 'cannot tell' looks like an abstention: --abstain \"cannot tell\" leaves it out of the labels, and counts it by judge"
+        "@: label 'cannot tell' looks like an abstention: abstain=['cannot tell'] leaves it out of the labels, and counts it by judge"
     ],
 )
 case(
@@ -770,7 +770,7 @@ case(
     L("yes", "Don't know", "no", "yes"),
     rows="a x yes, a y Don't know, b x no, b y yes",
     notes=[
-        "@: label 'Don't know' looks like an abstention: --abstain \"Don't know\" leaves it out of the labels, and counts it by judge"
+        "@: label 'Don't know' looks like an abstention: abstain=[\"Don't know\"] leaves it out of the labels, and counts it by judge"
     ],
 )
 case(
@@ -778,7 +778,7 @@ case(
     L("yes", "IDK", "no", "yes"),
     rows="a x yes, a y IDK, b x no, b y yes",
     notes=[
-        "@: label 'IDK' looks like an abstention: --abstain IDK leaves it out of the labels, and counts it by judge"
+        "@: label 'IDK' looks like an abstention: abstain=['IDK'] leaves it out of the labels, and counts it by judge"
     ],
 )
 case(
@@ -801,7 +801,7 @@ case(
     L("yes", "no", "no", "yes"),
     abstain=["unsur"],
     rows="a x yes, a y no, b x no, b y yes",
-    notes=["@: --abstain: no judgment has the label 'unsur'"],
+    notes=["@: no judgment has the label 'unsur' of abstain="],
 )
 case(
     "a judge who only abstains",
@@ -814,7 +814,7 @@ case(
     "confidence",
     "item,judge,label,confidence\na,x,yes,0.9\na,y,no,0.4\n",
     rows="a x yes, a y no",
-    notes=["@: column 'confidence' is not used; --weight confidence counts each judgment by it"],
+    notes=["@: column 'confidence' is not used; weight='confidence' counts each judgment by it"],
 )
 case(
     "confidence as weight",
@@ -898,7 +898,7 @@ case(
 case(
     "wide with one judge",
     "item,ann\n1,yes\n2,no\n",
-    error="@: no column for the judge (columns: 'item', 'ann'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, or name it with --judge; if every other column is a judge, give --input-format wide",
+    error="@: no column for the judge (columns: 'item', 'ann'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, or name it with judge=; if every other column is a judge, give format='wide'",
 )
 case(
     "wide with one judge, said so",
@@ -923,7 +923,7 @@ case(
 case(
     "wide with columns that share no label",
     "item,age,city\n1,31,Rome\n2,42,Oslo\n",
-    error="@: no column for the judge (columns: 'item', 'age', 'city'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, or name it with --judge; if every other column is a judge, give --input-format wide",
+    error="@: no column for the judge (columns: 'item', 'age', 'city'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, or name it with judge=; if every other column is a judge, give format='wide'",
 )
 case(
     "JSON lines",
@@ -1021,7 +1021,7 @@ case(
 case(
     "YAML",
     "- item: a\n  judge: x\n  label: yes\n",
-    error="@: no column for the item (columns: '- item: a'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: '- item: a'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
 )
 case("XML", "<rows><row item='a'/></rows>", error="@: the file has a header but no rows")
 case("Markdown", "| item | judge | label |\n|---|---|---|\n| a | x | yes |\n| a | y | no |\n", rows="a x yes, a y no")
@@ -1041,14 +1041,14 @@ case(
     "a label of dashes",
     L("--", "yes", "no", "--"),
     rows="a x --, a y yes, b x no, b y --",
-    notes=["@: '--' is read as a label; --missing -- leaves out these judgments"],
+    notes=["@: '--' is read as a label; missing=['--'] leaves out these judgments"],
 )
 case(
     "TRUE with a blank and true",
     L("TRUE ", "true", "False", "false"),
     rows="a x TRUE, a y TRUE, b x False, b y False",
     notes=[
-        "@: 'TRUE', 'true' are read as one label, 'TRUE'; 'False', 'false' are read as one label, 'False' (--keep-case keeps labels in different case apart)"
+        "@: 'TRUE', 'true' are read as one label, 'TRUE'; 'False', 'false' are read as one label, 'False' (keep_case=True keeps labels in different case apart)"
     ],
 )
 case(
@@ -1086,7 +1086,7 @@ case(
     "ordinal words without an order",
     L("low", "high", "low", "high"),
     ordinal=True,
-    error="the order of the labels 'high', 'low' is not known: give it, lowest first, with --labels (labels=... in Python)",
+    error="the order of the labels 'high', 'low' is not known: give it, lowest first, with labels=",
 )
 case(
     "values for labels",
@@ -1105,12 +1105,12 @@ case(
 case(
     "question mark in the header",
     "item?,judge,label\na,x,yes\n",
-    error="@: no column for the item (columns: 'item?', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item",
+    error="@: no column for the item (columns: 'item?', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
 )
 case(
     "lower-case id columns",
     "id,judge,label\na,x,yes\n",
-    error="@: no column for the item (columns: 'id', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item",
+    error="@: no column for the item (columns: 'id', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
 )
 case(
     "wide of scores by models",
@@ -1133,14 +1133,14 @@ case(
     rows="1 ann Yes, 1 bob Yes, 2 ann no, 2 bob no",
     notes=[
         "@: every row is read as an item, and 2 columns as judges ('ann', 'bob')",
-        "@: 'Yes', 'yes' are read as one label, 'Yes'; 'no', 'No' are read as one label, 'no' (--keep-case keeps labels in different case apart)",
+        "@: 'Yes', 'yes' are read as one label, 'Yes'; 'no', 'No' are read as one label, 'no' (keep_case=True keeps labels in different case apart)",
     ],
 )
 case("two empty columns", "item,judge,label,,\na,x,yes,,\na,y,no,,\n", rows="a x yes, a y no")
 case(
     "header in the second row",
     ",,\nitem,judge,label\na,x,yes\n",
-    error="@: no column for the item (columns: '', '_duplicated_0', '_duplicated_1'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: '', '_duplicated_0', '_duplicated_1'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
 )
 case(
     "total row at the end",

@@ -116,7 +116,7 @@ def test_an_item_ranked_twice_is_refused() -> None:
     """By one judge in one topic; elsewhere it may be ranked again."""
     assert refusal("t a x 1,u a x 1,t a y 1,t b x 2,t a x 2") == (
         "table, row 4: judge 'x' ranks item 'a' here and in row 0: keep one of them, "
-        "or name the column of sets with --set"
+        "or name the column of sets with set="
     )
 
 
@@ -159,7 +159,7 @@ def test_merged_sets_are_refused(ranks: str, last: int, sets: int) -> None:
     row = ranks.index("1", 1)
     assert refusal(rows) == (
         f"table, row {row}: judge 'x' of topic 't' gives the ranks 1 to {last} more than once, as in {sets} sets: name "
-        "the column that tells the sets apart with --set, or say with --ties that equal ranks are ties"
+        "the column that tells the sets apart with set=, or say with ties=True that equal ranks are ties"
     )
     assert ranked(rows, ties=True).judge.tolist() == [0]
 
@@ -206,14 +206,14 @@ def test_rows_are_those_of_the_file(tmp_path: Path) -> None:
         ("item,judge,rank\na,x,1\nb,x,\n", "r.csv, row 3: the rank (column 'rank') is empty"),
         (
             "item,judge\na,x\n",
-            "r.csv: no column for the rank (columns: 'item', 'judge'): call it rank, or name it with --rank; "
+            "r.csv: no column for the rank (columns: 'item', 'judge'): call it rank, or name it with rank=; "
             "preferences need left, right and winner",
         ),
-        ("item,judge,rank,Rank\na,x,1,1\n", "r.csv: 'rank', 'Rank' could each be the rank: choose one with --rank"),
+        ("item,judge,rank,Rank\na,x,1,1\n", "r.csv: 'rank', 'Rank' could each be the rank: choose one with rank="),
         (
             "judge,rank\nx,1\n",
             "r.csv: no column for the item (columns: 'judge', 'rank'); "
-            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item",
+            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
         ),
     ],
 )
@@ -342,7 +342,7 @@ def test_the_rows_of_labelled_rankings_are_those_of_the_table() -> None:
     }
     with pytest.raises(InputError) as caught:
         read_labelled_rankings(open_source(pl.DataFrame(columns)), {}, labels=["0", "1"])
-    assert str(caught.value) == "table, row 3: label 'maybe' is not one of '0', '1' (give --labels to extend the scale)"
+    assert str(caught.value) == "table, row 3: label 'maybe' is not one of '0', '1' (give labels= to extend the scale)"
     columns |= {"label": list("0111"), "rank": ["", "1", "3", "3"]}
     with pytest.raises(InputError) as caught:
         read_labelled_rankings(open_source(pl.DataFrame(columns)), {})

@@ -271,7 +271,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
     """A label outside the given scale is refused with what to do."""
     path = write(CSV + "c,z,maybe\n")
     assert refusal(path, labels=["no", "yes"]) == (
-        "labels.csv, row 4: label 'maybe' is not one of 'no', 'yes' (give --labels to extend the scale)"
+        "labels.csv, row 4: label 'maybe' is not one of 'no', 'yes' (give labels= to extend the scale)"
     )
 
 
@@ -326,7 +326,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         (
             "{}\n",
             "labels.jsonl: no column for the item (columns: none); "
-            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with --item",
+            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
         ),
     ],
 )

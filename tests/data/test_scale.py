@@ -38,8 +38,7 @@ def test_an_order_is_never_guessed_from_text() -> None:
     """Ordinal numbers have an order, ordinal text has none until it is given."""
     assert scale_of(["10", "9"], ordinal=True) == Scale(("9", "10"), ordinal=True)
     assert refusal(scale_of, ["poor", "good"], ordinal=True) == (
-        "the order of the labels 'good', 'poor' is not known: give it, lowest first, with --labels "
-        "(labels=... in Python)"
+        "the order of the labels 'good', 'poor' is not known: give it, lowest first, with labels="
     )
 
 

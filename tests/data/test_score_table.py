@@ -57,11 +57,11 @@ def test_missing_scores_are_left_out_with_a_warning(tmp_path):
         (
             "item,judge,note\na,x,1\n",
             ": no column for the score (columns: 'item', 'judge', 'note'); usual names are score, value, rating and "
-            "label, or name it with --score (score=... in Python)",
+            "label, or name it with score=",
         ),
         (
             "item,judge,score,label\na,x,1,2\n",
-            ": 'score', 'label' could each be the score: choose one with --score (score=... in Python)",
+            ": 'score', 'label' could each be the score: choose one with score=",
         ),
     ],
 )

@@ -203,7 +203,7 @@ def test_what_cannot_be_written() -> None:
         "task 1 run, row 2: 10 fields where a task 1 run has 11"
     )
     flat = read(pl.DataFrame({"item": ["a"], "judge": ["x"], "label": [1]}))
-    no_topic = "a TREC file needs the topic of every item: name its column with --topic"
+    no_topic = "a TREC file needs the topic of every item: name its column with topic="
     assert refusal(task2_text, flat) == no_topic
     assert (
         refusal(task1_run_text, read(JUDGMENTS), "a team")

@@ -124,7 +124,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     missing = tmp_path / "none" / "labels.csv"
     assert refusal(write_file, b"", missing) == f"{missing}: cannot be written: No such file or directory"
     (tmp_path / "file").touch()
-    assert refusal(write_whole, {}, tmp_path / "file") == f"{tmp_path / 'file'}: is a file; --out needs a folder"
+    assert refusal(write_whole, {}, tmp_path / "file") == f"{tmp_path / 'file'}: is a file: name a folder"
     below = tmp_path / "file" / "fit"
     assert refusal(write_whole, {}, below) == f"{below}: cannot be written: Not a directory"
 

@@ -171,7 +171,7 @@ def test_a_card_says_why_what_is_missing_is_missing():
     )
     many = "not defined because it needs two labels, and there are 3"
     assert card.reasons == {
-        "abstentions": "not defined because no label was declared an abstention (--abstain)",
+        "abstentions": "not defined because no label was declared an abstention",
         "topics": "not defined because the judgments have no topics",
         "sensitivity": many,
         "specificity": many,

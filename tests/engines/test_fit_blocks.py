@@ -162,7 +162,7 @@ def test_effects_of_families_need_families_in_blocks(shelf, tmp_path):
     with pytest.raises(UsageError) as error:
         fit_blocks(shelf.blocks, "hierarchical", out=tmp_path, options=options)
     assert str(error.value) == (
-        "effects of families need judges of which some share a family: give a table of judges (--judges)"
+        "effects of families need judges of which some share a family: give a table of judges (judges=)"
     )
 
 
@@ -209,7 +209,7 @@ def test_what_blocks_cannot_do_is_refused(shelf, tmp_path):
     with pytest.raises(InputError, match="none of the 1 gold items was judged"):
         fit_blocks(shelf.blocks, gold={"strange": 1}, out=tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is a file; --out needs a folder"):
+    with pytest.raises(InputError, match="is a file: name a folder"):
         fit_blocks(shelf.blocks, "dawid-skene", out=tmp_path / "file")
 
 
@@ -484,7 +484,7 @@ def test_a_prior_that_decays_needs_ordered_labels(tmp_path):
     rows = pl.DataFrame({"item": [*"aabb"], "judge": [*"uvuv"], "label": ["no", "yes", "yes", "yes"]})
     rows.write_csv(tmp_path / "labels.csv")
     blocks = make_blocks(Table([tmp_path / "labels.csv"], {}), tmp_path / "blocks")
-    message = "prior decay needs ordered labels: give their order with --labels and --ordinal"
+    message = "prior decay needs ordered labels: give their order with labels= and ordinal=True"
     options = Options(prior=adjudge.Prior(decay=0.5), inference="map")
     with pytest.raises(UsageError, match=message):
         fit_blocks(blocks, "hybrid-confusion", out=tmp_path / "fit", options=options)

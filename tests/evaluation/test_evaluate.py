@@ -208,7 +208,7 @@ def test_labels_that_hang_together_are_drawn_together():
     assert apart.pairs[0].better_labels == pytest.approx(0.75, abs=0.03)
     assert joint.notes == (
         "all of this is valid only if no system shares a bias with the judges, which no probability can show: an audit "
-        "of a few expert labels can (--audit)",
+        "of a few expert labels can (`adjudge evaluate --audit`)",
         "the fit stored 400 draws, fewer than the 1,000 asked for: all are used",
         "B: nobody judged 1 of 2 documents, which have grade 0",
         "B returns nothing for 1 of 2 topics, which count as 0",
@@ -216,7 +216,9 @@ def test_labels_that_hang_together_are_drawn_together():
         "as in trec_eval",
     )
     assert (
-        apart.notes[1] == "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
+        apart.notes[1]
+        == "labels are drawn item by item from the posterior: joint draws need a fit that kept its truths "
+        "(`adjudge fit --keep-truths`)"
     )
 
 

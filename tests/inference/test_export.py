@@ -42,7 +42,7 @@ def test_items_that_only_gold_knows_have_no_topic_and_no_line() -> None:
 
 def test_topics_and_two_labels_are_needed() -> None:
     """The message says what is missing."""
-    with pytest.raises(adjudge.UsageError, match="needs the topic of every item: name its column with --topic"):
+    with pytest.raises(adjudge.UsageError, match="needs the topic of every item: name its column with topic="):
         qrels(adjudge.fit(TABLE.drop("topic"), "majority"))
     with pytest.raises(adjudge.UsageError, match="this fit has 4"):
         task2_run(adjudge.fit(adjudge.dataset("anesthesia")))
@@ -77,6 +77,6 @@ def test_a_trec_run_of_grades_ranks_by_their_expected_value(tmp_path: Path) -> N
     with pytest.raises(adjudge.UsageError) as error:
         run(replace(fit, scale=adjudge.Scale(("bad", "fair", "good"))))
     assert str(error.value) == (
-        "a run needs two labels, or ordered ones; this fit has 'bad', 'fair', 'good' (give their order with --labels "
-        "and --ordinal, or with --values)"
+        "a run needs two labels, or ordered ones; this fit has 'bad', 'fair', 'good' (give their order with labels= "
+        "and ordinal=True, or with values=)"
     )

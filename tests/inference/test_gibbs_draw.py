@@ -657,7 +657,7 @@ def test_effects_of_families_need_families():
     with pytest.raises(adjudge.UsageError) as error:
         adjudge.fit(judgments, "hierarchical", prior=Prior(difficulty=True, families=True))
     assert str(error.value) == (
-        "effects of families need judges of which some share a family: give a table of judges (--judges)"
+        "effects of families need judges of which some share a family: give a table of judges (judges=)"
     )
 
 

@@ -162,7 +162,7 @@ def test_a_newer_format_is_refused(folder):
 
 def test_not_a_fit_is_said(tmp_path):
     """Any other folder is refused with what to do."""
-    with pytest.raises(adjudge.InputError, match="adjudge fit --out writes one"):
+    with pytest.raises(adjudge.InputError, match=r"adjudge\.save and `adjudge fit --out` write one"):
         adjudge.load(tmp_path)
 
 

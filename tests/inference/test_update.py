@@ -196,7 +196,10 @@ def test_what_cannot_be_updated_is_said():
     """No judgments, other judgments, draws."""
     judgments = crowd()
     fit = adjudge.fit(judgments, "dawid-skene")
-    with pytest.raises(adjudge.UsageError, match=r"are not saved with it: give them \(--data old\.csv.*--online"):
+    with pytest.raises(
+        adjudge.UsageError,
+        match=r"are not saved with it: give them with judgments=, or update with online=True, which does without",
+    ):
         adjudge.update(fit, judgments)
     with pytest.raises(adjudge.UsageError, match="the fit was not made from these judgments"):
         adjudge.update(fit, judgments, judgments.take(np.arange(50)))

@@ -216,7 +216,7 @@ def test_a_ranker_that_does_not_beat_the_first_stage_is_not_saved(table, tmp_pat
     assert trained.comparison.first == "perfect"
     message = (
         "the ranker was not saved, because it does not beat the first stage 'perfect' (MAP "
-        f"{trained.measures['MAP']:.3f} against 1.000): save it anyway with force (--force)"
+        f"{trained.measures['MAP']:.3f} against 1.000): save it anyway with force=True"
     )
     with pytest.raises(NotBetter) as error:
         trained.save(tmp_path / "svm")

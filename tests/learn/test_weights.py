@@ -156,7 +156,7 @@ def test_weights_of_judgments_count() -> None:
 def test_more_labels_need_to_be_two_sides() -> None:
     """Three labels are refused with what to do; named, one or several stand against the rest."""
     rows = [("a", "x", 0), ("a", "y", 2), ("a", "z", 1), ("b", "x", 2), ("b", "y", 2), ("b", "z", 0)]
-    with pytest.raises(UsageError, match=r"3 labels, '0', '1', '2', and the schemes need two: .* positive=2 "):
+    with pytest.raises(UsageError, match=r"3 labels, '0', '1', '2', and the schemes need two: .* positive=2$"):
         weights(table(rows), "L")
     first = weights(table(rows), "L", positive=2, mean_one=False)
     assert (first.weight.tolist(), first.label) == ([1, 1], ("0|1", 2))

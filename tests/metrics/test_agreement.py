@@ -147,7 +147,7 @@ def test_one_label_is_agreement_and_nothing_more() -> None:
 def test_labels_without_an_order_have_no_distances() -> None:
     """Numbers may be names; with the order said, all measures are there."""
     inputs = crowd(20, 4)
-    reason = "not defined because the labels have no known order (say so with ordinal, --ordinal on the command line)"
+    reason = "not defined because the labels have no known order (ordered labels are declared when judgments are read)"
     assert reasons(agreement(inputs)) == {"alpha_ordinal": reason, "alpha_interval": reason}
     assert reasons(agreement(read(inputs, ordinal=True))) == {}
 
@@ -279,7 +279,7 @@ def test_topics_are_measured_apart() -> None:
 
 def test_topics_must_be_there() -> None:
     """Or the way to name them is said."""
-    with pytest.raises(UsageError, match=r"^the judgments have no topics: name their column with --topic"):
+    with pytest.raises(UsageError, match=r"^the judgments have no topics: name their column with topic="):
         by_topic(crowd(5, 0))
 
 

@@ -643,7 +643,7 @@ def test_a_table_of_expected_values_needs_no_labels() -> None:
 def test_expected_values_beside_labels() -> None:
     """The column is used as it is, unless the user gives other values and there are probabilities."""
     table = pl.DataFrame({**ORDERED, "expected": [0.5, 1.5, 1.0, 1.0]})
-    reason = "not defined because the labels have no order: give it with --labels and --ordinal, or --values"
+    reason = "not defined because the labels have no order: give it with labels= and ordinal=True, or values="
     assert scores(table, TRUTH).reasons["expected_mae"] == reason
     in_order = scores(table, TRUTH, labels=["bad", "fair", "good"], ordinal=True)
     assert in_order.values["expected_mae"] == pytest.approx((0.5 + 0.5 + 1 + 0) / 4)
@@ -677,7 +677,7 @@ def test_expected_values_on_another_scale_are_refused() -> None:
         scores(table, {"a": "bad", "b": "good"}, labels=["bad", "good"], ordinal=True)
     assert str(error.value) == (
         "the expected value 3 of item 'b' is not between 0 and 1, the values of the labels: name all labels with "
-        "--labels, or give their values with --values"
+        "labels=, or give their values with values="
     )
     assert scores(table, {"a": "bad", "b": "good"}, values={"bad": 0, "good": 3}).values["expected_mae"] == 0
 
@@ -736,7 +736,7 @@ def test_grades_are_ranked_by_expected_value() -> None:
     whole = scores(table, gold)
     assert whole.values["map"] is None
     assert whole.reasons["map"] == (
-        "not defined because every label is worth 1 or more, so that everything is relevant: give --level"
+        "not defined because every label is worth 1 or more, so that everything is relevant: give level="
     )
 
 

@@ -20,7 +20,7 @@ def test_an_order_is_needed():
         adjudge.fit(table, "ordinal")
     assert str(caught.value) == (
         "model 'ordinal' needs ordered labels, and 'good' have no order: give it, lowest first, "
-        "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
+        "with labels= and ordinal=True"
     )
 
 

@@ -41,7 +41,7 @@ def run_app(app: Callable[..., Any], name: str) -> None:
 
 def main(arguments: list[str] | None = None, app: Callable[..., Any] | None = None, name: str = "adjudge") -> None:
     """Run the command line and exit: 0 success, 1 a problem in the data, 2 wrong options, 130 interrupted."""
-    from adjudge.errors import AdjudgeError, AdjudgeWarning
+    from adjudge.errors import AdjudgeError, AdjudgeWarning, command_line
 
     if app is None:
         from adjudge.cli.app import app as commands
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None, app: Callable[..., Any] | None = No
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # names that the terminal cannot show are escaped
     try:
-        with warnings.catch_warnings():
+        with command_line(), warnings.catch_warnings():
             warnings.simplefilter("always", AdjudgeWarning)
             warnings.showwarning = _print_warning
             app(arguments, prog_name=name)

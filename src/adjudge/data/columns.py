@@ -6,7 +6,7 @@ A name counts in any case and with or without a trailing "id": ``worker``, ``Wor
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
-from adjudge.errors import AdjudgeWarning, InputError, quote, quoted
+from adjudge.errors import AdjudgeWarning, InputError, option_with, quote, quoted
 
 USUAL: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "task", "doc", "document", "question", "unit"),
@@ -135,7 +135,7 @@ def _column_error(role: str, names: Sequence[str], candidates: Sequence[str], so
     recognised = any(_candidates(other, names) for other in USUAL)
     hint = "" if recognised or not names else "; if the first row holds data, add a header above it"
     if role == "judge" and not _candidates("label", names):
-        hint = "; if every other column is a judge, give --input-format wide"
+        hint = f"; if every other column is a judge, give {option_with('--input-format', 'wide')}"
     return InputError(f"{problem}, or name it with --{role}{hint}", source)
 
 

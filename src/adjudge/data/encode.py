@@ -179,7 +179,7 @@ def _labelled(
     left_out = values.left_out
     abstains = label_options.abstain is not None
     if label_options.abstain and not values.abstention.any():
-        message = f"{source.name}: --abstain: no judgment has the label {quoted(label_options.abstain)}"
+        message = f"{source.name}: no judgment has the label {quoted(label_options.abstain)} of --abstain"
         warnings.warn(message, AdjudgeWarning, stacklevel=4)
     if not left_out.any():
         _refuse_empty_names(source, roles, columns)
@@ -468,8 +468,7 @@ def _warn_of_swapped_values(source: Source, item: Coded, judge: Coded) -> None:
     if _people(item.names.head(SAMPLE)).all() and _people(item.names).all() and not _people(judge.names).any():
         message = (
             f"{source.name}: items such as {quoted(item.names.head(2))} look like judges, and judges such as "
-            f"{quoted(judge.names.head(2))} do not; if the columns are swapped, name both: --item and --judge, or "
-            "item= and judge= of adjudge.read"
+            f"{quoted(judge.names.head(2))} do not; if the columns are swapped, name both with --item and --judge"
         )
         warnings.warn(message, AdjudgeWarning, stacklevel=2)
 

@@ -32,7 +32,7 @@ CALIBRATE = "calibrate"  # a column that says whether a gold item may calibrate 
 NO = ("false", "no", "0", "f", "n")
 GRADE, QRELS = "grade", "qrels"  # the column, and the format of files, that hold grades
 GRADES = (0.0, 1.0, 2.0)  # irrelevant, relevant, highly relevant
-ADVICE = ": write gold with the labels of the judgments, or extend the scale with --labels (labels=... in Python)"
+ADVICE = ": write gold with the labels of the judgments, or extend the scale with --labels"
 
 
 def read_gold(

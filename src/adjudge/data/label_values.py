@@ -7,7 +7,6 @@ a note, and so is what merely looks odd.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +16,7 @@ import polars as pl
 
 from adjudge.arrays import Codes, Flags
 from adjudge.data.scale import INVISIBLE, Label, number_of
-from adjudge.errors import UsageError, quote, quoted
+from adjudge.errors import UsageError, option_with, quote, quoted
 
 # What pandas and R write for a missing value; "none" and "na" in lower case are usually labels.
 MISSING = (
@@ -190,12 +189,12 @@ def odd_labels(labels: Sequence[Label], is_ordinal: bool = False) -> list[str]:
         looks, it = ("labels", "look like abstentions"), "them"
         if len(unsure) == 1:
             looks, it = ("label", "looks like an abstention"), "it"
-        advice = f"--abstain {_as_option(','.join(unsure))} leaves {it} out of the labels, and counts {it} by judge"
+        advice = f"{option_with('--abstain', unsure)} leaves {it} out of the labels, and counts {it} by judge"
         notes.append(f"{looks[0]} {quoted(unsure)} {looks[1]}: {advice}")
     blank = [texts[word] for word in texts if word in MAYBE_MISSING or texts[word] in MISSING]
     if blank:
         is_label = "is read as a label" if len(blank) == 1 else "are read as labels"
-        advice = f"--missing {_as_option(','.join(blank))} leaves out these judgments"
+        advice = f"{option_with('--missing', blank)} leaves out these judgments"
         notes.append(f"{quoted(blank)} {is_label}; {advice}")
     numbers = [number for label in labels if (number := number_of(label)) is not None]
     if len(numbers) > SCORES and len(numbers) == len(labels) and not is_ordinal:
@@ -270,13 +269,4 @@ def confidence_note(columns: Sequence[str], roles: Mapping[str, str]) -> str:
     column = next((free[name] for name in CONFIDENCES if name in free), None)
     if column is None or "weight" in roles:
         return ""
-    return f"column {quote(column)} is not used; --weight {_as_option(column)} counts each judgment by it"
-
-
-def _as_option(text: str) -> str:
-    r"""Return a text as one types it in a shell.
-
-    >>> _as_option("unsure,skip"), _as_option("can't tell")
-    ('unsure,skip', '"can\'t tell"')
-    """
-    return text if re.fullmatch(r"[\w.,-]+", text) else f'"{text}"'
+    return f"column {quote(column)} is not used; {option_with('--weight', column)} counts each judgment by it"

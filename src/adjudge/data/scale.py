@@ -92,7 +92,7 @@ def scale_of(labels: Iterable[Label], ordinal: bool = False) -> Scale:
     if ordinal:
         raise UsageError(
             f"the order of the labels {quoted(sorted(map(str, labels)))} is not known: "
-            "give it, lowest first, with --labels (labels=... in Python)"
+            "give it, lowest first, with --labels"
         )
     return Scale(tuple(sorted(labels, key=str)))
 

@@ -114,10 +114,10 @@ def _score_column(source: Source, chosen: str | None, names: tuple[str, ...]) ->
     if len(candidates) > 1 or (candidates and candidates[0] != "gold" and has_column("label", source.columns)):
         labels = [column for column in source.columns if has_column("label", [column])]
         every = quoted([*candidates, *labels])
-        raise source.wrong(f"{every} could each be the score: choose one with --score (score=... in Python)")
+        raise source.wrong(f"{every} could each be the score: choose one with --score")
     if not candidates and not has_column("label", source.columns):
         problem = f"no column for the score (columns: {quoted(source.columns)}); usual names are score, value, rating"
-        raise source.wrong(f"{problem} and label, or name it with --score (score=... in Python)")
+        raise source.wrong(f"{problem} and label, or name it with --score")
     return candidates[0] if candidates else None
 
 

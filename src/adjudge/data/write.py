@@ -68,7 +68,7 @@ def write_whole(files: Mapping[str, bytes], folder: str | Path) -> None:
     target = Path(folder).resolve()
     new = not target.exists()
     if not new and not target.is_dir():
-        raise InputError("is a file; --out needs a folder", str(folder))
+        raise InputError("is a file: name a folder", str(folder))
     staging = _aside(target if new else target / "files")
     with _refused(folder):
         staging.mkdir(parents=True)

@@ -50,7 +50,7 @@ class Questions(NotebookView):
             )
         else:
             text = f"the {len(self):,} most uncertain items: an expert's label corrects them, and calibrates nothing"
-        return f"{text}. Fill in the column gold, and fit again with --gold and this file."
+        return f"{text}. Fill in the column gold, and fit again with this file as gold."
 
     @property
     def table(self) -> Any:

@@ -315,7 +315,7 @@ def _judge_facts(j: int, fit: Fit, facts: _Facts) -> JudgeFacts:
 def _reasons(j: int, fit: Fit, facts: _Facts) -> dict[str, str]:
     """Return why fields of a judge's card are not defined."""
     many = None if len(fit.scale) == 2 else f"it needs two labels, and there are {len(fit.scale)}"
-    no_abstentions = "no label was declared an abstention (--abstain)"
+    no_abstentions = "no label was declared an abstention"
     missing = {
         "abstentions": no_abstentions if facts.abstained is None else None,
         "topics": "the judgments have no topics" if facts.topics is None else None,

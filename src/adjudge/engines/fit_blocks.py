@@ -181,7 +181,7 @@ def refuse_in_memory(options: Options) -> None:
 def refuse_same_folder(out: str | Path, blocks: str | Path) -> None:
     """Refuse to write a fit into the folder of its blocks: both have a file of judges."""
     if Path(out).resolve() == Path(blocks).resolve():
-        raise UsageError(f"--out {out} is the folder of the blocks: name another, such as {Path(out) / 'fit'}")
+        raise UsageError(f"{out} is the folder of the blocks: name another, such as {Path(out) / 'fit'}")
 
 
 def _make_out(out: str | Path, blocks: Path) -> Path:
@@ -189,7 +189,7 @@ def _make_out(out: str | Path, blocks: Path) -> Path:
     refuse_same_folder(out, blocks)
     folder = Path(out).absolute()  # workers may have another working directory
     if folder.exists() and not folder.is_dir():
-        raise InputError("is a file; --out needs a folder", str(out))
+        raise InputError("is a file: name a folder", str(out))
     try:
         (folder / LABELS).mkdir(parents=True, exist_ok=True)
     except OSError as error:

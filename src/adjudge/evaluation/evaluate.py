@@ -56,7 +56,7 @@ BUDGET = 10
 ONE_TOPIC = "the variance of topics is not defined because there is only one topic"
 ASSUMED = (
     "all of this is valid only if no system shares a bias with the judges, which no probability can show: an audit of "
-    "a few expert labels can (--audit)"
+    "a few expert labels can (`adjudge evaluate --audit`)"
 )
 HOLD_BACK = "train it on a fit without half of the judges (adjudge fit --without-judges), compare it by a fit of these"
 NO_PAIR = "deciding documents are not defined because there is only one run"
@@ -481,7 +481,10 @@ def _draw_notes(fit: Fit, level: float, draws: int) -> Iterator[str]:
             f"{0.5 + fit.calibration.margin:.0%})"
         )
     elif stored is None:
-        yield "labels are drawn item by item from the posterior: joint draws need a fit with --keep-truths"
+        yield (
+            "labels are drawn item by item from the posterior: joint draws need a fit that kept its truths "
+            "(`adjudge fit --keep-truths`)"
+        )
     elif stored.size < draws:
         yield f"the fit stored {stored.size:,} draws, fewer than the {draws:,} asked for: all are used"
     if min(fit.scale.values) >= level:

@@ -281,7 +281,7 @@ def refuse_other_scales(model: Model, scale: Scale, prior: Prior | None = None) 
     if model.labels.ordered:
         raise UsageError(
             f"model '{model.name}' needs ordered labels, and {labels} have no order: give it, lowest first, "
-            "with --labels and --ordinal (labels= and ordinal=True of adjudge.read)"
+            "with --labels and --ordinal"
         )
     raise UsageError(
         f"model '{model.name}' takes two labels, and there are {len(scale)}: {labels}; "
@@ -297,6 +297,4 @@ def _able(condition: Callable[[Model], object]) -> str:
 def refuse_no_topics(options: Options, has_topics: bool) -> None:
     """Refuse a prevalence per topic for judgments without topics."""
     if options.prevalence == "topic" and not has_topics:
-        raise UsageError(
-            "prevalence 'topic' needs the topic of every item: name its column with --topic (topic= of adjudge.read)"
-        )
+        raise UsageError("prevalence 'topic' needs the topic of every item: name its column with --topic")

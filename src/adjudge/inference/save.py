@@ -217,7 +217,9 @@ def _read_files(path: Path) -> dict[str, bytes]:
     """Return the contents of the files of a saved fit; refuse a folder without them."""
     missing = [name for name in FILES if not (path / name).is_file()]
     if missing:
-        raise InputError(f"is not a saved fit: {missing[0]} is missing (adjudge fit --out writes one)", str(path))
+        raise InputError(
+            f"is not a saved fit: {missing[0]} is missing (adjudge.save and `adjudge fit --out` write one)", str(path)
+        )
     return {name: (path / name).read_bytes() for name in (*FILES, *SOME) if (path / name).is_file()}
 
 

@@ -21,7 +21,7 @@ from adjudge.data.encode import EXTEND
 from adjudge.data.gold import read_gold
 from adjudge.data.judgments import Judgments, NameIndex, Names, NewJudgments, append, match_names, select_items
 from adjudge.data.read import read
-from adjudge.errors import InputError, UsageError, quote, quoted
+from adjudge.errors import InputError, UsageError, in_words_of_caller, quote, quoted
 from adjudge.inference.calibration import mixed
 from adjudge.inference.em import EmResult, Progress, approach, maximise
 from adjudge.inference.fit import calibrate_finished
@@ -53,8 +53,8 @@ SMALL, MUCH, DENSE = 250_000, 0.005, 60
 TINY, GROWING = 0.5, 1.1  # a cell with fewer judgments that grows by this factor is growing from zero
 ADVICE = " (a fit keeps its scale: fit all judgments again with --labels to extend it)"
 UNKEPT = (
-    "the judgments that the fit was made from are not saved with it: give them (--data old.csv, judgments= in "
-    "Python), or update online, which does without (--online, online=True)"
+    "the judgments that the fit was made from are not saved with it: give them with --data, "
+    "or update with --online, which does without"
 )
 
 
@@ -368,7 +368,7 @@ def _online_from_memory(task: _Task) -> _OnlineResult:
     if not model.uses_matrices or (model.assignment is not None and model.assignment.assign is not None):
         raise UsageError(
             f"model '{model.name}' cannot be updated without the judgments that the fit was made from: give them "
-            "(--data old.csv, judgments= in Python)"
+            "with --data"
         )
     J, K = len(new.names.judges), len(fit.scale)
     size = np.bincount(np.searchsorted(concerned, new.item), minlength=concerned.size)
@@ -498,7 +498,8 @@ def _read(fit: Fit, new: Any) -> Judgments:
 
 def other_advice(error: InputError) -> InputError:
     """Return the error about a label that is not on the scale, with advice that fits an update."""
-    return InputError(str(error).replace(EXTEND, ADVICE)) if EXTEND in str(error) else error
+    advice = in_words_of_caller(EXTEND)
+    return InputError(str(error).replace(advice, ADVICE)) if advice in str(error) else error
 
 
 def _fitted_judgments(fit: Fit, judgments: Judgments | None) -> Judgments | None:

@@ -113,7 +113,7 @@ class Trained(NamedTuple):
             first, gain = quote(self.comparison.first), self.comparison.gains[VERDICT]
             raise NotBetter(
                 f"the ranker was not saved, because it does not beat the first stage {first} ({VERDICT} "
-                f"{gain.ranker:.3f} against {gain.first:.3f}): save it anyway with force (--force)"
+                f"{gain.ranker:.3f} against {gain.first:.3f}): save it anyway with --force"
             )
         self.ranker.save(folder)
         if self.judges:

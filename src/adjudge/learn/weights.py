@@ -24,7 +24,7 @@ from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.data.judgments import Judgments, places
 from adjudge.data.scale import Label, Scale
 from adjudge.data.write import frame
-from adjudge.errors import AdjudgeWarning, InputError, UsageError, not_one_of, quote, quoted
+from adjudge.errors import AdjudgeWarning, InputError, UsageError, not_one_of, option_with, quote, quoted
 from adjudge.inference.infer import lots
 from adjudge.learn.trust import with_trust
 
@@ -275,7 +275,7 @@ def _positive_codes(scale: Scale, positive: Label | Sequence[Label] | None) -> s
         if K > 2:
             raise UsageError(
                 f"the judgments have {K} labels, {quoted(scale.names)}, and the schemes need two: name the labels "
-                f"that count as +1, for example positive={scale.labels[-1]!r} (--positive {scale.names[-1]})"
+                f"that count as +1, for example {option_with('--positive', scale.labels[-1])}"
             )
         return {K - 1}
     several = positive if isinstance(positive, Sequence) and not isinstance(positive, str) else [positive]
@@ -355,9 +355,7 @@ def _mean_one_factor(weight: Floats, scheme: Scheme) -> float:
     """Return the factor that scales weights to a mean of 1; refuse weights that are all 0."""
     total = float(weight.sum())
     if not total > 0:
-        raise UsageError(
-            f"{_all_zero(scheme)} and cannot be scaled to a mean of 1: use another scheme or --raw (mean_one=False)"
-        )
+        raise UsageError(f"{_all_zero(scheme)} and cannot be scaled to a mean of 1: use another scheme or --raw")
     return weight.size / total
 
 

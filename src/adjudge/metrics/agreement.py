@@ -75,7 +75,7 @@ ORDERED = ("alpha_ordinal", "alpha_interval")
 COHEN = "cohen_kappa"
 ONE_JUDGE = "there is a single judge"
 NOTHING_SHARED = "no item was judged by two judges"
-UNORDERED = "the labels have no known order (say so with ordinal, --ordinal on the command line)"
+UNORDERED = "the labels have no known order (ordered labels are declared when judgments are read)"
 
 
 class Row(NamedTuple):
@@ -203,7 +203,7 @@ def by_topic(judgments: Any, *, draws: int = DRAWS, level: float = LEVEL, seed: 
     """Return the agreement on the items of each topic, by name; items without a topic are left out."""
     table = read(judgments)
     if table.topics is None or table.topic is None:
-        raise UsageError("the judgments have no topics: name their column with --topic (topic=... in Python)")
+        raise UsageError("the judgments have no topics: name their column with --topic")
     parts = {name: _topic_judgments(table, table.topic == t) for t, name in enumerate(table.topics)}
     return {name: agreement(part, draws=draws, level=level, seed=seed) for name, part in parts.items()}
 

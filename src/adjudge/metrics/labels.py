@@ -18,7 +18,7 @@ from adjudge.data.scale import Label, Scale, Values
 from adjudge.data.show import NotebookView
 from adjudge.data.trec import document_of
 from adjudge.data.write import frame
-from adjudge.errors import UsageError, not_one_of, quote, quoted
+from adjudge.errors import UsageError, in_words_of_caller, not_one_of, quote, quoted
 from adjudge.kernels.truth import value_log_odds
 from adjudge.metrics import probabilities
 from adjudge.metrics.match_gold import PREFIX, Answers, match_gold, put_on_scale
@@ -451,7 +451,7 @@ def _expected_rows(scored: Scored) -> list[Row]:
     if scored.expected is None:
         return []
     if not scored.scale.ordinal:
-        empty = "the labels have no order: give it with --labels and --ordinal, or --values"
+        empty = in_words_of_caller("the labels have no order: give it with --labels and --ordinal, or --values")
         return [_row(name, None, empty) for name in EXPECTED_VALUES]
     value = np.array(scored.scale.values)[scored.truth]  # (I)
     off = scored.expected - value
@@ -480,7 +480,9 @@ def ranking_rows(scored: Scored) -> list[Row]:
         Row(measure.name.lower(), float(of.mean()), note) for measure, of in zip(RANKING, value, strict=True)
     )
     if k is None and min(scored.scale.values) >= level:
-        empty = f"every label is worth {level:g} or more, so that everything is relevant: give --level"
+        empty = in_words_of_caller(
+            f"every label is worth {level:g} or more, so that everything is relevant: give --level"
+        )
         mean_ap = _row(mean_ap.measure, None, empty)
     return [mean_ap, gain]
 

@@ -58,7 +58,7 @@ def population_problem(case: Case) -> str:
 
 def truth_problem(case: Case) -> str:
     """Return why calibration cannot be shown."""
-    return "" if case.known_truths[0].size else "no truth is known (give gold to the fit, or --truth)"
+    return "" if case.known_truths[0].size else "no truth is known (give gold to the fit, or truths to the report)"
 
 
 def step_problem(case: Case) -> str:
@@ -156,7 +156,8 @@ FIGURES = tuple(
             "labels",
             "Calibration",
             "On the dashed line, 80 % of the labels with a probability of 80 % are right. Gold is left out of the "
-            "probabilities of its own items, but the matrices were learned with it, so --truth is the better test.",
+            "probabilities of its own items, but the matrices were learned with it, so that truths given to the "
+            "report are the better test.",
             figure_fit.calibration_chart,
             truth_problem,
         ),

@@ -338,21 +338,20 @@ def test_labels_without_ranks_count() -> None:
             {},
             InputError,
             "table: no column for the label (columns: 'item', 'judge', 'rank'); usual names are label, rating, answer, "
-            "vote, grade, relevance, rel, or name it with --label",
+            "vote, grade, relevance, rel, or name it with label=",
         ),
         (
             {"item": ["a", "b"], "judge": ["x", "x"], "rank": [1, 2], "label": ["1", "1"]},
             {},
             UsageError,
             "method 'graded' needs two labels or more, and all labels are '1': give all labels, lowest first, with "
-            "--labels (labels=... in Python)",
+            "labels=",
         ),
         (
             {"item": ["a", "b"], "judge": ["x", "x"], "rank": [1, 2], "label": ["good", "bad"]},
             {},
             UsageError,
-            "the order of the labels 'bad', 'good' is not known: give it, lowest first, with --labels (labels=... in "
-            "Python)",
+            "the order of the labels 'bad', 'good' is not known: give it, lowest first, with labels=",
         ),
         (
             {"item": ["a", "b"], "judge": ["x", "x"], "rank": [1, 2], "label": ["1", "0"]},

@@ -102,7 +102,7 @@ def graded(rankings: Rankings, options: RankOptions) -> Consensus:
     if len(judgments.scale) < 2:
         raise UsageError(
             f"method 'graded' needs two labels or more, and all labels are {quoted(judgments.scale.names)}: "
-            "give all labels, lowest first, with --labels (labels=... in Python)"
+            "give all labels, lowest first, with --labels"
         )
     label_of_grade = np.array([0, 1, 1]) if len(judgments.scale) == 2 else np.arange(len(judgments.scale))
     gold = np.full(len(rankings.items), -1) if rankings.gold is None else rankings.gold
