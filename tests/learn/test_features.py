@@ -29,7 +29,7 @@ PAIRS = [
     ("Where did it go?", "It went to school with Mary, near Boston."),
     ("Where did it go?", ""),
 ]
-UNBOUNDED = {"bm25", "question_length", "passage_length", "new_names", "new_numbers", "new_times"}
+UNBOUNDED = {"tagged_names_new", "bm25", "question_length", "passage_length", "new_names", "new_numbers", "new_times"}
 QUICK = [name for name, feature in FEATURES.items() if feature.group != "topics"]
 
 
