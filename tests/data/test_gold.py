@@ -9,11 +9,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from adjudge.data.gold import ADVICE, gold_source, gold_table, read_gold
+from adjudge.data.gold import gold_source, gold_table, read_gold
 from adjudge.data.judgments import places
 from adjudge.data.read import read
 from adjudge.data.scale import Scale
 from adjudge.errors import AdjudgeError, AdjudgeWarning
+
+ADVICE = ": write gold with the labels of the judgments, or extend the scale with labels="
 
 JUDGMENTS = read(pl.DataFrame({"item": ["a", "b", "c"], "judge": ["x", "y", "x"], "label": ["no", "yes", "no"]}))
 NUMBERED = read(pl.DataFrame({"item": [1, 2, 3], "judge": ["x", "y", "x"], "label": [0, 1, 0], "topic": [7, 7, 8]}))
