@@ -3,14 +3,15 @@
 A campaign with 1,000 topics of 10 documents, 1,000 gold sets and 500 simulated judges of all kinds, who work through
 the commands of the studio until they have made 18,000 accepted judgments. `adjudge serve` runs as a process, and a lead
 opens each page five times, one after the other: bytes of the answer, CPU seconds of the server per request, and the
-median time. A refresh asks for what has changed on the overview since the last request: after nothing happened, and
-after one judge finished a set. The column "before" has the figures of the same campaign before the pages were divided.
+median time. A refresh asks for what has changed on the overview since the last one: after nothing happened, and after
+a judge answered a document. The column "before" has the figures of the same campaign before the pages were divided.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -48,13 +49,32 @@ SETTINGS = {
     "pay": {"amount": 1.5, "most_returns": 1_000},
     "consensus": {"every_seconds": 3_600.0},
 }
-BEFORE: dict[str, tuple[int, float, float]] = {}
+VERSION = re.compile(r'id="live-(\w+)" data-version="(\w+)"')
+PAUSE = 2.2  # seconds between two refreshes: for shorter ones, numbers are not computed again
+BEFORE = {  # bytes, CPU seconds and seconds of the same campaign before the pages were divided
+    "overview": (296_587, 0.086, 0.124),
+    "judges": (321_937, 0.154, 0.367),
+    "one judge": (7_437, 0.090, 0.079),
+    "items worth a second look": (28_777, 0.074, 0.079),
+    "one item": (2_531, 0.004, 0.006),
+    "gold": (1_560_829, 2.054, 2.932),
+    "people": (73_385, 0.018, 0.019),
+    "data": (5_560, 0.000, 0.002),
+    "audit": (39_212, 0.008, 0.010),
+    "refresh, nothing happened": (294_697, 0.108, 0.104),
+    "refresh, a document was judged": (294_697, 0.108, 0.104),
+}
 PAGES = {
     "overview": "/desk",
+    "all topics": "/desk/progress",
+    "charts": "/desk/charts",
     "judges": "/desk/judges",
     "one judge": "/desk/judges/1",
     "gold": "/desk/gold",
     "items": "/desk/items",
+    "items that judges disagree on": "/desk/items?split=yes&sort=-split",
+    "items as CSV": "/desk/items/list.csv",
+    "items worth a second look": "/desk/items/look",
     "one item": "/desk/items/1",
     "people": "/desk/people",
     "data": "/desk/data",
@@ -146,6 +166,36 @@ def cost(server: Server, request: Callable[[], bytes], before: Callable[[], obje
     return Cost(size, cpu / OPENED, median(times))
 
 
+class Overview:
+    """A page of the overview that is open, which asks for the parts that have changed."""
+
+    def __init__(self, get: Callable[[str], tuple[bytes, dict[str, str]]]) -> None:
+        self.get = get
+        self.versions = dict(VERSION.findall(get("/desk")[0].decode()))
+
+    def refresh(self) -> bytes:
+        """Ask for what has changed, and keep it."""
+        answer, _ = self.get(f"/desk/live?have={'.'.join(self.versions.values())}")
+        self.versions |= dict(VERSION.findall(answer.decode()))
+        return answer
+
+
+class Judging:
+    """A judge who answers one document after another."""
+
+    def __init__(self, ask: Callable[[str, object], tuple[bytes, dict[str, str]]]) -> None:
+        self.ask = ask
+        self.set = json.loads(ask("/api/assignment", {})[0])["set"]
+        self.answered = 0
+
+    def answer(self) -> None:
+        """Answer a document, or the first one again."""
+        slot = self.answered % len(self.set["documents"])
+        self.answered += 1
+        row = {"key": f"desk {self.answered}", "slot": slot, "relevance": 1, "told": True, "rank": slot + 1}
+        self.ask("/api/answers", {"set": self.set["token"], "answers": [{**row, "seconds": 7.5, "comment": ""}]})
+
+
 def measure() -> list[Claim]:
     """Measure every page of the desk and the refresh of the overview."""
     with tempfile.TemporaryDirectory() as name:
@@ -164,10 +214,15 @@ def measure_folder(folder: Path) -> dict[str, Cost]:
     with Server(folder) as server:
         server.start(judge)
         get = partial(fetch, server.port, session)
-        costs = {}
-        for name, path in PAGES.items():
-            costs[name] = cost(server, lambda path=path: get(path)[0])  # type: ignore[misc]
-            say(f"{name}: {costs[name]}")
+        costs = {name: cost(server, lambda path=path: get(path)[0]) for name, path in PAGES.items()}  # type: ignore[misc]
+        overview, judging = Overview(get), Judging(partial(fetch, server.port, judge))
+
+        def judged() -> None:
+            judging.answer()
+            time.sleep(PAUSE)
+
+        costs["refresh, nothing happened"] = cost(server, overview.refresh, lambda: time.sleep(PAUSE))
+        costs["refresh, a document was judged"] = cost(server, overview.refresh, judged)
         return costs
 
 

@@ -18,6 +18,7 @@ from studies.benchmarks import (
     audit_scale,
     bayes,
     calibration_page,
+    desk,
     diagnostics,
     difficulty,
     em_step,
@@ -109,6 +110,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
     "scores": ("Scores and several labels, measured", f" ({machine()}).", scores.measure),
     "graded": ("Grades from labels and ranks, measured", f" ({machine()}).", graded.measure),
     "studio": ("The studio, measured", f" ({machine()}).", studio.measure),
+    "desk": ("The desk at scale, measured", f" ({machine()}).", desk.measure),
     "weights": ("Weights, measured", f" ({machine()}).", weights.measure),
     "update": ("Updates with new judgments, measured", f" ({machine()}).", update.measure),
     "search": ("Search and features, measured", f" ({machine()}).", search.measure),
@@ -118,6 +120,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
 FILES = {  # pages whose file has another name
     "large": "large-figures",
     "studio": "studio-figures",
+    "desk": "desk-figures",
     "weights": "weights-figures",
     "search": "search-figures",
     "grammar": "grammar-features",

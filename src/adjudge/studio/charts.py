@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CHARTS = "charts.json"
 HISTORY = 200  # points of the history that are kept
-PAST = 8  # points that are computed for judgments made before there was a history
+PAST = 4  # points that are computed for judgments made before there was a history
 PAST_MOST = 5_000  # judgments for which that is done
 MATRIX = 14  # judges up to whom all pairs are kept
 STRONGEST = 15  # pairs that are kept otherwise

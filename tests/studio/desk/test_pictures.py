@@ -88,6 +88,15 @@ def test_judges_who_may_be_guessing_have_another_shape():
     assert judges_picture([]) is None
 
 
+def test_names_of_judges_cover_no_other_name():
+    """Of five judges at the same place, four have room for their names; the fifth is in the table."""
+    same = [JudgePoint(f"Judge {n}", (0.9, 0.8, 0.95), (0.9, 0.8, 0.95), False) for n in range(5)]
+    picture = judges_picture(same)
+    places = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="end" class="name">', picture.svg)
+    assert len(set(places)) == len(places) == 4
+    assert len(picture.rows) == 5
+
+
 def test_seconds_show_the_gate():
     """Bars below it have another colour and are counted; without a gate there is no line."""
     picture = PICTURES["seconds"]

@@ -216,8 +216,8 @@ def judges_picture(judges: Sequence[JudgePoint]) -> Picture | None:
             parts += _intervals(judge, x, y)
     for judge in sorted(judges, key=lambda judge: judge.guessing):
         parts.append(_judge_mark(judge, x(judge.specificity[0]), y(judge.sensitivity[0])))
-    for judge in judges if len(judges) <= NAMED else ():
-        parts.append(_text(x(judge.specificity[0]) - 7, y(judge.sensitivity[0]) + 14, judge.name, "end", "name"))
+    if len(judges) <= NAMED:
+        parts += _names([(judge.name, x(judge.specificity[0]), y(judge.sensitivity[0])) for judge in judges])
     parts += [_text(left, 12, "Relevant documents labelled relevant", kind="axis")]
     parts += [_text(right, bottom + 34, "Irrelevant documents labelled irrelevant", "end", "axis")]
     parts += [_mark("circle", left + 6, bottom + 52), _text(left + 18, bottom + 56, "better than guessing")]
@@ -231,6 +231,21 @@ def judges_picture(judges: Sequence[JudgePoint]) -> Picture | None:
         for judge in worst[:INTERVALS]
     ]
     return Picture(_svg(456, says, parts, 430, "square"), says, head, rows)
+
+
+def _names(points: Sequence[tuple[str, float, float]]) -> list[Markup]:
+    """Return the names of points, each where it covers no other name; a name without room is left out."""
+    placed: list[tuple[float, float, float]] = []  # ends and height of names
+    parts = []
+    for name, x, y in points:
+        width = 6.5 * len(_short(name))
+        for above in (14.0, -8.0, 27.0, -21.0):
+            start, end, height = x - 7 - width, x - 7, y + above
+            if all(end < left or right < start or abs(height - other) >= 12 for left, right, other in placed):
+                placed.append((start, end, height))
+                parts.append(_text(end, height, _short(name), "end", "name"))
+                break
+    return parts
 
 
 def _intervals(judge: JudgePoint, x: Callable[[float], float], y: Callable[[float], float]) -> list[Markup]:
