@@ -212,7 +212,7 @@ def measure_folder(folder: Path) -> dict[str, Cost]:
     """Return what each page of a campaign costs."""
     session, (judge,) = lead_session(folder), add_judges(folder, 1, "Measured")
     with Server(folder) as server:
-        server.start(judge)
+        server.start(judge, within=180.0)
         get = partial(fetch, server.port, session)
         costs = {name: cost(server, lambda path=path: get(path)[0]) for name, path in PAGES.items()}  # type: ignore[misc]
         overview, judging = Overview(get), Judging(partial(fetch, server.port, judge))
