@@ -54,6 +54,20 @@ def test_a_damaged_campaign_keeps_no_other_from_being_served(opened, folders):
         open_site(folders[:1], open_campaign)
 
 
+def test_a_fault_in_one_campaign_is_logged(opened, folders, caplog):
+    """Whatever goes wrong in one of them, the others are served."""
+
+    def open_or_fail(folder):
+        if folder.endswith("elm"):
+            raise KeyError("fault")
+        return open_campaign(folder)
+
+    site = open_site(folders, open_or_fail)
+    site.close()
+    assert site.problems == {"elm": "KeyError: the log of the studio says more"}
+    assert "elm cannot be opened" in caplog.text
+
+
 def test_a_copy_with_the_same_key_is_not_served(opened, folders):
     """Its sessions and links would be valid in the other campaign."""
     load_key(folders[0])
@@ -101,6 +115,6 @@ def test_a_person_sees_a_campaign_by_their_role(desk):
         assert overview("trees", studio, people[desk.cid]).attention == ()
         found = roles([("trees", studio), ("again", studio)])
         assert found["lea"] == {"trees": "lead", "again": "lead"}
-        assert list(found) == ["ann", "bob", "cid", "lea"]
+        assert list(found) == ["lea", "ann", "bob", "cid"]
     finally:
         studio.store.close()

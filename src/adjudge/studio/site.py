@@ -7,6 +7,7 @@ be opened does not keep the others from being served. Consensus jobs run one at 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,7 @@ from adjudge.studio.settings import FILE
 from adjudge.studio.studio import Studio
 from adjudge.studio.work.commands import next_kind, open_assignment
 
+LOG = logging.getLogger("adjudge")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # of a folder, which becomes a part of an address
 NAMED = "1 to 64 letters, digits, dots, hyphens and underscores"
 
@@ -60,6 +62,9 @@ class Site:
             studio = open_campaign(str(path))
         except AdjudgeError as error:
             self.problems[name] = str(error)
+        except Exception as error:  # a fault of ours in one campaign must not stop the others
+            LOG.exception("%s cannot be opened", name)
+            self.problems[name] = f"{type(error).__name__}: the log of the studio says more"
         else:
             studio.turn = self._turn
             self.studios[name] = studio
@@ -192,11 +197,13 @@ def _attention(studio: Studio) -> Iterable[str]:
 def roles(studios: Iterable[tuple[str, Studio]]) -> dict[str, dict[str, str]]:
     """Return who has which role in which of some campaigns: name of a person -> name of a campaign -> role.
 
-    Names that differ only in upper and lower case are one person's, as they are when people sign in.
+    Names that differ only in upper and lower case are one person's, as they are when people sign in. Those who have a
+    desk are first.
     """
     found: dict[str, tuple[str, dict[str, str]]] = {}
     for campaign, studio in studios:
         for person in list(studio.ledger.people.values()):
             if person.outside is None:
                 found.setdefault(person.name.casefold(), (person.name, {}))[1][campaign] = person.role
-    return {name: by_campaign for _, (name, by_campaign) in sorted(found.items())}
+    people = sorted(found.values(), key=lambda row: ({*row[1].values()} == {"judge"}, row[0].casefold()))
+    return dict(people)

@@ -109,9 +109,8 @@ def test_a_wrong_password_says_no_more_than_an_unknown_name(sites, monkeypatch):
             for name in ("lea", "bob", "nobody"):
                 answers.append(await client.post("/sign-in", data={"name": name, "password": "wrong"}))
             assert {answer.status_code for answer in answers} == {401}
-            assert {re.search('role="alert"[^>]*>([^<]*)', answer.text)[1] for answer in answers} == {
-                "Name and password do not match."
-            }
+            refused = {re.search('role="alert"[^>]*>([^<]*)', answer.text)[1] for answer in answers}
+            assert refused == {"Name and password do not match. After too many attempts, wait a few minutes."}
             assert len(computed) == 0 + 1 + 2
             assert "adjudge_site" not in client.cookies
             assert 'name="password"' in (await client.get("/")).text
@@ -160,6 +159,46 @@ def test_each_person_sees_what_their_role_allows(sites):
             assert "/archive" not in text
             assert "bob" not in text
         assert "0 of " not in judge
+
+    sites.run(script)
+
+
+def test_strangers_get_nowhere(sites):
+    """Every route of the front page but those for everybody asks who it is."""
+    everybody = {"/", "/sign-in", "/sign-out", "/healthz", "/readyz", "/metrics"}
+
+    async def script():
+        asked = [(route.methods, route.path) for route in web_site.router.routes if route.path not in everybody]
+        assert len(asked) == 5
+        async with sites.client() as client:
+            for methods, template in asked:
+                path = template.replace("{name}", "elm").replace("{rest:path}", "desk")
+                answer = await client.request(next(iter(methods)), path)
+                inside = path.startswith("/c/") and answer.headers["location"] in ("/c/elm/", "/c/elm/sign-in")
+                assert answer.status_code == 401 or inside, template
+
+    sites.run(script)
+
+
+def test_a_limit_of_a_campaign_does_not_tell_who_exists(sites, monkeypatch):
+    """A name that a campaign limits is refused like an unknown one, after as many hashes."""
+    computed = []
+    monkeypatch.setattr(web_site, "verify_password", lambda hashed, password: computed.append(hashed))
+
+    async def limited(scope, receive, send):
+        await send({"type": "http.response.start", "status": 429, "headers": []})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    async def script():
+        for name, served in sites.app.campaigns.items():
+            app = type("App", (), {"state": served.app.state, "__call__": staticmethod(limited)})()
+            sites.app.campaigns[name] = served._replace(app=app)
+        async with sites.client() as client:
+            known, unknown = [
+                await client.post("/sign-in", data={"name": name, "password": SECRET}) for name in ("lea", "eve")
+            ]
+        assert (known.status_code, known.text.replace("lea", "eve")) == (401, unknown.text)
+        assert len(computed) == 4
 
     sites.run(script)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -51,6 +52,7 @@ LongText = Annotated[str, Form(max_length=1_000)]
 RATES = {"sign-in": (120, 600.0), "change": (20, 600.0)}  # per address; campaigns have limits of their own
 MOST_ASKED = 50  # campaigns that are asked about one password
 MOST_VISITS = 5_000
+MOST_PEOPLE = 1_000  # in the table of roles
 DONE = {
     "archived": "The campaign is archived: it can be read and exported, and nothing is added to it.",
     "reopened": "The campaign is open again.",
@@ -248,6 +250,8 @@ async def front(request: Request, done: str = "") -> Response:
         return front_page(request, "sign_in.html", title=texts_of(request)["campaigns"])
     leads = {name for name, caller in callers.items() if caller.person.role == "lead"}
     shown = await asyncio.to_thread(_overviews, site, callers)
+    led = [(name, site.campaigns[name].studio) for name in sorted(leads)]
+    by_name = await asyncio.to_thread(roles, led)
     return front_page(
         request,
         "site.html",
@@ -255,7 +259,8 @@ async def front(request: Request, done: str = "") -> Response:
         campaigns=shown,
         asking=[(name, _title(site, name)) for name in visit.asking if name not in callers],
         leads=leads,
-        roles=roles((name, site.campaigns[name].studio) for name in sorted(leads)),
+        roles=dict(itertools.islice(by_name.items(), MOST_PEOPLE)),
+        unlisted=max(0, len(by_name) - MOST_PEOPLE),
         problems=site.site.problems if leads else {},
         reader=visit.name,
         csrf=visit.csrf,
@@ -293,10 +298,10 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     knowing = [served for served in site.campaigns.values() if account in served.studio.ledger.named][:MOST_ASKED]
     form = {"name": name, "password": password}
     answers = [(served, await ask(served, request, "/sign-in", form)) for served in knowing]
-    await _even_out(site, len(knowing), password)
+    await _even_out(site, sum(answer.status_code != 429 for _, answer in answers), password)
     visit = _visit(name, answers)
     if not (visit.sessions or visit.asking):
-        return _refused(request, name, [answer for _, answer in answers])
+        return _refuse(request, name)
     return _start_visit(request, visit, [answer for _, answer in answers])
 
 
@@ -323,14 +328,10 @@ def _visit(name: str, answers: Iterable[tuple[Served, Response]]) -> Visit:
     return visit
 
 
-def _refused(request: Request, name: str, answers: Iterable[Response]) -> Response:
-    """Answer a wrong name or password; if a campaign limits attempts, say so."""
-    limited = [answer for answer in answers if answer.status_code == 429]
-    if limited:
-        raise Refused(429, "try_later", "Too many attempts. Try again in a few minutes.")
-    words = texts_of(request)
-    errors = {"": words["sign_in_wrong"]}
-    return front_page(request, "sign_in.html", 401, title=words["campaigns"], name=name, errors=errors)
+def _refuse(request: Request, name: str) -> Response:
+    """Answer a wrong name or password, in the same words as too many attempts, which only known names can have."""
+    title = texts_of(request)["campaigns"]
+    return front_page(request, "sign_in.html", 401, title=title, name=name, errors=True, many=True)
 
 
 def _start_visit(request: Request, visit: Visit, answers: Iterable[Response]) -> Response:
