@@ -116,5 +116,6 @@ def test_a_person_sees_a_campaign_by_their_role(desk):
         found = roles([("trees", studio), ("again", studio)])
         assert found["lea"] == {"trees": "lead", "again": "lead"}
         assert list(found) == ["lea", "ann", "bob", "cid"]
+        assert list(roles([("trees", studio)], "A")) == ["lea", "ann"]
     finally:
         studio.store.close()

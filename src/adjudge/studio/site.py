@@ -194,16 +194,16 @@ def _attention(studio: Studio) -> Iterable[str]:
         yield "Some changes could not be saved; the log of the studio says why."
 
 
-def roles(studios: Iterable[tuple[str, Studio]]) -> dict[str, dict[str, str]]:
+def roles(studios: Iterable[tuple[str, Studio]], find: str = "") -> dict[str, dict[str, str]]:
     """Return who has which role in which of some campaigns: name of a person -> name of a campaign -> role.
 
     Names that differ only in upper and lower case are one person's, as they are when people sign in. Those who have a
-    desk are first.
+    desk are first. Only names that contain ``find`` are returned.
     """
     found: dict[str, tuple[str, dict[str, str]]] = {}
     for campaign, studio in studios:
         for person in list(studio.ledger.people.values()):
-            if person.outside is None:
+            if person.outside is None and find.casefold().strip() in person.name.casefold():
                 found.setdefault(person.name.casefold(), (person.name, {}))[1][campaign] = person.role
     people = sorted(found.values(), key=lambda row: ({*row[1].values()} == {"judge"}, row[0].casefold()))
     return dict(people)

@@ -151,6 +151,7 @@ def test_each_person_sees_what_their_role_allows(sites):
         lead = (await (await sites.signed_in()).get("/")).text
         assert lead.count("/archive") == lead.count("/clone") == 2
         assert re.search(r'<th scope="row">bob</th><td>\N{EN DASH}</td><td>judge</td>', lead)
+        assert "bob" not in (await (await sites.signed_in()).get("/?find=an")).text
         reviewer = (await (await sites.signed_in("rea")).get("/")).text
         assert "0 of " in reviewer
         judge = (await (await sites.signed_in("ann")).get("/")).text

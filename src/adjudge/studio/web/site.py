@@ -19,7 +19,7 @@ from http.cookies import SimpleCookie
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, FastAPI, Form, Request
+from fastapi import APIRouter, FastAPI, Form, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -48,6 +48,7 @@ from adjudge.studio.work.people import name_key, open_invitation
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=300)]
+Find = Annotated[str, Query(max_length=100)]
 LongText = Annotated[str, Form(max_length=1_000)]
 RATES = {"sign-in": (120, 600.0), "change": (20, 600.0)}  # per address; campaigns have limits of their own
 MOST_ASKED = 50  # campaigns that are asked about one password
@@ -241,7 +242,7 @@ def site_of(request: Request) -> SiteApp:
 
 
 @router.get("/")
-async def front(request: Request, done: str = "") -> Response:
+async def front(request: Request, done: str = "", find: Find = "") -> Response:
     """Show a person the campaigns that they take part in, or the form to sign in."""
     site = site_of(request)
     visit = site.visit(request)
@@ -251,7 +252,7 @@ async def front(request: Request, done: str = "") -> Response:
     leads = {name for name, caller in callers.items() if caller.person.role == "lead"}
     shown = await asyncio.to_thread(_overviews, site, callers)
     led = [(name, site.campaigns[name].studio) for name in sorted(leads)]
-    by_name = await asyncio.to_thread(roles, led)
+    by_name = await asyncio.to_thread(roles, led, find)
     return front_page(
         request,
         "site.html",
@@ -259,6 +260,7 @@ async def front(request: Request, done: str = "") -> Response:
         campaigns=shown,
         asking=[(name, _title(site, name)) for name in visit.asking if name not in callers],
         leads=leads,
+        find=find,
         roles=dict(itertools.islice(by_name.items(), MOST_PEOPLE)),
         unlisted=max(0, len(by_name) - MOST_PEOPLE),
         problems=site.site.problems if leads else {},
