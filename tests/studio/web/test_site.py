@@ -10,8 +10,10 @@ import pytest
 from adjudge.studio.access import hash_password
 from adjudge.studio.desk import decisions
 from adjudge.studio.record import schema
+from adjudge.studio.records import Refused
 from adjudge.studio.site import open_site
 from adjudge.studio.studio import reading_campaign
+from adjudge.studio.web import security
 from adjudge.studio.web import site as web_site
 from adjudge.studio.web.app import open_campaign
 from adjudge.studio.web.site import create_site
@@ -132,14 +134,37 @@ def test_the_front_page_is_no_way_around_a_second_factor(sites):
         client = await sites.signed_in()
         assert not any(cookie.path == "/c/elm" for cookie in client.cookies.jar)
         text = (await client.get("/")).text
-        assert 'href="/c/elm/sign-in"' in text
-        assert 'href="/c/elm/"' not in text
+        assert ("ask for more than the password" in text, 'id="campaign-elm"' in text) == (True, False)
         form = {"csrf": await token_of(client), "archived": "1"}
         assert (await client.post("/campaigns/elm/archive", data=form)).status_code == 401
         sites.app.campaigns["elm"] = served  # the code was right: the campaign itself starts the session
         await client.post("/c/elm/sign-in", data={"name": "lea", "password": SECRET})
         await client.get("/c/elm/desk")
-        assert 'href="/c/elm/"' in (await client.get("/")).text
+        assert 'id="campaign-elm"' in (await client.get("/")).text
+
+    sites.run(script)
+
+
+def test_a_campaign_may_require_more_of_a_session(sites, monkeypatch):
+    """Whom it does not admit to their page sees and changes nothing of it on the front page."""
+    admit = security.require_caller
+
+    def refuse_leads(request, action, csrf=None):
+        caller = admit(request, action, csrf)
+        if caller.person.role == "lead" and request.app is sites.app.campaigns["elm"].app:
+            raise Refused(403, "second factor", "Set it up first.")
+        return caller
+
+    monkeypatch.setattr(security, "require_caller", refuse_leads)
+
+    async def script():
+        client = await sites.signed_in()
+        text = (await client.get("/")).text
+        assert ("ask for more than the password" in text, 'id="campaign-elm"' in text) == (True, False)
+        form = {"csrf": await token_of(client), "archived": "1", "folder": "new"}
+        for action in ("archive", "clone"):
+            assert (await client.post(f"/campaigns/elm/{action}", data=form)).status_code == 401
+        assert 'id="campaign-elm"' in (await (await sites.signed_in("ann")).get("/")).text
 
     sites.run(script)
 

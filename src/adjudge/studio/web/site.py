@@ -152,10 +152,32 @@ class SiteApp:
         return self.visits.get(hash_token(request.cookies.get(SITE_COOKIE, "")))
 
     def callers(self, visit: Visit | None) -> dict[str, Caller]:
+        """Return who a visitor is at each campaign that admits them to the page where they work."""
+        return {name: caller for name, caller in self._signed_in(visit) if self._is_admitted(name, caller)}
+
+    def asking(self, visit: Visit) -> list[str]:
+        """Return the campaigns that want more than the password of a visitor before they admit them."""
+        signed_in = dict(self._signed_in(visit))
+        refusing = [name for name, caller in signed_in.items() if not self._is_admitted(name, caller)]
+        return [name for name in visit.asking if name not in signed_in] + refusing
+
+    def _signed_in(self, visit: Visit | None) -> list[tuple[str, Caller]]:
         """Return who a visitor is at each campaign where their session is not over."""
         sessions = {} if visit is None else visit.sessions
-        found = ((name, session_caller(self.campaigns[name].studio, text)) for name, text in sessions.items())
-        return {name: caller for name, caller in found if caller is not None}
+        found = [(name, session_caller(self.campaigns[name].studio, text)) for name, text in sessions.items()]
+        return [(name, caller) for name, caller in found if caller is not None]
+
+    def _is_admitted(self, name: str, caller: Caller) -> bool:
+        """Return whether a campaign admits a session, by its own rules: it may require a second factor, for example."""
+        from adjudge.studio.web.security import require_caller
+
+        headers = [(b"authorization", f"Bearer {caller.session}".encode())]
+        request = Request({"type": "http", "method": "GET", "headers": headers, "app": self.campaigns[name].app})
+        try:
+            require_caller(request, "judge" if may(caller.person.role, "judge") else "desk")
+        except Refused:
+            return False
+        return True
 
 
 def root_of_campaign(name: str) -> str:
@@ -247,7 +269,8 @@ async def front(request: Request, done: str = "", find: Find = "") -> Response:
     site = site_of(request)
     visit = site.visit(request)
     callers = site.callers(visit)
-    if visit is None or not (callers or visit.asking):
+    asking = [] if visit is None else site.asking(visit)
+    if visit is None or not (callers or asking):
         return front_page(request, "sign_in.html", title=texts_of(request)["campaigns"])
     leads = {name for name, caller in callers.items() if caller.person.role == "lead"}
     shown = await asyncio.to_thread(_overviews, site, callers)
@@ -258,7 +281,7 @@ async def front(request: Request, done: str = "", find: Find = "") -> Response:
         "site.html",
         title=texts_of(request)["campaigns"],
         campaigns=shown,
-        asking=[(name, _title(site, name)) for name in visit.asking if name not in callers],
+        asking=[(name, _title(site, name)) for name in asking],
         leads=leads,
         find=find,
         roles=dict(itertools.islice(by_name.items(), MOST_PEOPLE)),
@@ -359,7 +382,7 @@ async def sign_out(request: Request, csrf: Text = "") -> Response:
     if (visit := site.visit(request)) is not None:
         _check_csrf(visit, csrf)
         site.visits.pop(hash_token(request.cookies.get(SITE_COOKIE, "")))
-        for name in site.callers(visit):
+        for name in visit.sessions:
             served, session = site.campaigns[name], visit.sessions[name]
             cookie = f"{session_cookie(served.app.state.root)}={session}"
             form = {"csrf": served.studio.signer.csrf(session)}
