@@ -18,7 +18,7 @@ def serving(tmp_path):
     collected = []
 
     def start(*arguments):
-        command = [sys.executable, "-m", "adjudge", "serve", *arguments, "--port", "0"]
+        command = [sys.executable, "-m", "adjudge", "serve", "--port", "0", *arguments]
         places = {**os.environ, "TMPDIR": str(tmp_path)}  # a demo that is killed leaves its folder behind
         collected.append(
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=places)
@@ -198,3 +198,27 @@ def test_a_demo_is_one_campaign(run):
     """Two folders and --demo are refused."""
     refused = run("serve", "--demo", "elm", "oak")
     assert (refused.code, refused.err) == (2, "adjudge: --demo serves one campaign: give one folder, or none\n")
+
+
+def test_a_proxy_may_serve_the_studio_below_a_path(serving, tmp_path):
+    """With the path in --url, links have it, whether the proxy keeps it in its requests or removes it."""
+    make_demo(tmp_path / "demo")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = "https://judge.example.org/adjudge/"
+    _, lines = serving(str(tmp_path / "demo"), "--url", url, "--port", str(port))
+    link = next(line.split()[-1] for line in lines if "once:" in line)
+    assert link.startswith("https://judge.example.org/adjudge/join/")
+    for path in ("/adjudge/sign-in", "/sign-in"):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as page:
+            assert b'action="/adjudge/sign-in"' in page.read()
+
+
+def test_several_campaigns_have_an_address_without_a_path(run, tmp_path):
+    """Their own addresses have one."""
+    for name in ("elm", "oak"):
+        make_demo(tmp_path / name)
+    refused = run("serve", str(tmp_path / "elm"), str(tmp_path / "oak"), "--url", "https://a.example/x", "--port", "0")
+    expected = "adjudge: --url 'https://a.example/x' has a path: several campaigns need an address without one\n"
+    assert (refused.code, refused.err) == (2, expected)

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
+from urllib.parse import urlsplit
 
 import typer
 
@@ -80,11 +81,22 @@ def serve(
         roles = [*(() if app.has_lead(studio) else ("lead",)), *(("judge",) if demo else ())]
         links = {role: app.invitation_link(studio, role) for role in roles}
 
-        def ready(port: int) -> None:
-            app.set_address(studio, host, port, url)
-            _print_address(studio.campaign.settings.campaign.name, studio.address, links, temporary=folder is None)
+        origin, root = _split(url)
 
-        app.serve(studio, host, port, proxies, ready)
+        def ready(port: int) -> None:
+            app.set_address(studio, host, port, origin)
+            address = studio.address + root
+            _print_address(studio.campaign.settings.campaign.name, address, links, temporary=folder is None)
+
+        app.serve(studio, host, port, proxies, ready, app.create_app(studio, root))
+
+
+def _split(url: str | None) -> tuple[str | None, str]:
+    """Return the address of a host, and the path below which a proxy serves the studio there."""
+    if url is None:
+        return None, ""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
 
 
 def _serve_site(campaigns: Sequence[Path], where: Where, stack: contextlib.ExitStack) -> None:
@@ -94,10 +106,15 @@ def _serve_site(campaigns: Sequence[Path], where: Where, stack: contextlib.ExitS
     from adjudge.studio.web.site import create_site, root_of_campaign
 
     host, port, proxies, url = where
+    if _split(url)[1]:
+        raise UsageError(f"--url {quote(url or '')} has a path: several campaigns need an address without one")
     site = open_site(campaigns, app.open_campaign)
     stack.callback(site.close)
     for name, problem in site.problems.items():
         print(f"{name} cannot be served: {problem}")
+    for name, studio in site.studios.items():
+        for warning in studio.campaign.warnings:
+            print(f"note: {name}: {warning}")
     links = {
         f"lead of {name}": root_of_campaign(name) + app.invitation_link(studio, "lead")
         for name, studio in site.studios.items()

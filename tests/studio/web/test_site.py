@@ -5,15 +5,14 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pyotp
 import pytest
 
 from adjudge.studio.access import hash_password
 from adjudge.studio.desk import decisions
 from adjudge.studio.record import schema
-from adjudge.studio.records import Refused
 from adjudge.studio.site import open_site
 from adjudge.studio.studio import reading_campaign
-from adjudge.studio.web import security
 from adjudge.studio.web import site as web_site
 from adjudge.studio.web.app import open_campaign
 from adjudge.studio.web.site import create_site
@@ -33,8 +32,10 @@ async def _nothing(folder):
 class Sites:
     """Two campaigns in one process, elm and oak; lea, rea and ann are in both, bob with another password in oak."""
 
-    def __init__(self, folder):
-        folders = [crowd_files(folder / name, FREE, topics=2, jobs=1, monitoring=0) for name in ("elm", "oak")]
+    def __init__(self, folder, settings=None):
+        sizes = {"topics": 2, "jobs": 1, "monitoring": 0}
+        more = settings or {}
+        folders = [crowd_files(folder / name, FREE + more.get(name, ""), **sizes) for name in ("elm", "oak")]
         self.site = open_site(folders, open_campaign)
         hashed = hash_password(SECRET)
         for studio in self.site.studios.values():
@@ -120,47 +121,48 @@ def test_a_wrong_password_says_no_more_than_an_unknown_name(sites, monkeypatch):
     sites.run(script)
 
 
-def test_the_front_page_is_no_way_around_a_second_factor(sites):
-    """A campaign that answers the right password with another question gives no session, and is to be entered there."""
+async def set_up_factor(client):
+    """Set up a second factor at elm as a browser does, and return the recovery codes."""
+    text = (await client.get("/c/elm/account/second-factor")).text
+    app = pyotp.TOTP(re.search(r"<code>([A-Z2-7]{32})</code>", text)[1])
+    form = {"signed": re.search(r'name="signed" value="([^"]+)"', text)[1], "password": SECRET, "code": app.now()}
+    form["csrf"] = re.search(r'name="csrf" value="([^"]+)"', text)[1]
+    done = await client.post("/c/elm/account/second-factor", data=form)
+    return re.findall(r"<code>([A-Z2-7-]{19})</code>", done.text)
 
-    async def asks_for_a_code(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"Your code?"})
+
+def test_the_front_page_is_no_way_around_a_second_factor(sites):
+    """A campaign that asks for a code gives no session; with the code, at its own page, the front page has it too."""
 
     async def script():
-        served = sites.app.campaigns["elm"]
-        asking = type("App", (), {"state": served.app.state, "__call__": staticmethod(asks_for_a_code)})()
-        sites.app.campaigns["elm"] = served._replace(app=asking)
+        recovery = await set_up_factor(await sites.signed_in())
         client = await sites.signed_in()
-        assert not any(cookie.path == "/c/elm" for cookie in client.cookies.jar)
+        assert (await client.get("/c/elm/desk")).headers["location"] == "/c/elm/sign-in"
         text = (await client.get("/")).text
-        assert ("ask for more than the password" in text, 'id="campaign-elm"' in text) == (True, False)
-        form = {"csrf": await token_of(client), "archived": "1"}
-        assert (await client.post("/campaigns/elm/archive", data=form)).status_code == 401
-        sites.app.campaigns["elm"] = served  # the code was right: the campaign itself starts the session
-        await client.post("/c/elm/sign-in", data={"name": "lea", "password": SECRET})
+        assert "These campaigns ask for more than the password." in text
+        assert ('id="campaign-elm"' in text, 'id="campaign-oak"' in text) == (False, True)
+        form = {"csrf": await token_of(client), "archived": "1", "folder": "new"}
+        for action in ("archive", "clone"):
+            assert (await client.post(f"/campaigns/elm/{action}", data=form)).status_code == 401
+        page = await client.post("/c/elm/sign-in", data={"name": "lea", "password": SECRET})
+        step = re.search(r'name="step" value="([^"]+)"', page.text)[1]
+        await client.post("/c/elm/sign-in/code", data={"step": step, "code": recovery[0]})
         await client.get("/c/elm/desk")
-        assert 'id="campaign-elm"' in (await client.get("/")).text
+        text = (await client.get("/")).text
+        assert ('id="campaign-elm"' in text, "ask for more" in text) == (True, False)
 
     sites.run(script)
 
 
-def test_a_campaign_may_require_more_of_a_session(sites, monkeypatch):
-    """Whom it does not admit to their page sees and changes nothing of it on the front page."""
-    admit = security.require_caller
-
-    def refuse_leads(request, action, csrf=None):
-        caller = admit(request, action, csrf)
-        if caller.person.role == "lead" and request.app is sites.app.campaigns["elm"].app:
-            raise Refused(403, "second factor", "Set it up first.")
-        return caller
-
-    monkeypatch.setattr(security, "require_caller", refuse_leads)
+def test_a_required_second_factor_comes_first(tmp_path, monkeypatch):
+    """A lead without one sees and changes nothing of the campaign on the front page; a judge needs none."""
+    monkeypatch.setattr("adjudge.studio.studio.refresh_consensus", _nothing)
+    sites = Sites(tmp_path, {"elm": '[access]\nsecond_factor = "required"\n'})
 
     async def script():
         client = await sites.signed_in()
         text = (await client.get("/")).text
-        assert ("ask for more than the password" in text, 'id="campaign-elm"' in text) == (True, False)
+        assert ('id="campaign-elm"' in text, "ask for more" in text) == (False, True)
         form = {"csrf": await token_of(client), "archived": "1", "folder": "new"}
         for action in ("archive", "clone"):
             assert (await client.post(f"/campaigns/elm/{action}", data=form)).status_code == 401
@@ -378,7 +380,8 @@ def test_signing_out_ends_all_sessions(sites):
         client = await sites.signed_in()
         assert (await client.post("/sign-out", data={"csrf": "x"})).status_code == 403
         await client.post("/sign-out", data={"csrf": await token_of(client)})
-        assert not list(client.cookies.jar)
+        assert all(cookie.name.endswith("_browser") for cookie in client.cookies.jar)
+        assert not any(studio.ledger.people[1].sessions for studio in sites.site.studios.values())
         assert 'name="password"' in (await client.get("/")).text
         for name in ("elm", "oak"):
             assert (await client.get(f"/c/{name}/desk")).headers["location"] == f"/c/{name}/sign-in"

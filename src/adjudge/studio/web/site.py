@@ -41,7 +41,7 @@ from adjudge.studio.web.app import STATIC, create_app, open_campaign, set_addres
 from adjudge.studio.web.operations import Observe, SiteMeters, is_local, unready_reason
 from adjudge.studio.web.render import fill, front_page, preferred_language, texts
 from adjudge.studio.web.routes_sign_in import KNOWN_ROLES
-from adjudge.studio.web.security import SITE_COOKIE, Caller, Headers, session_caller, session_cookie
+from adjudge.studio.web.security import SITE_COOKIE, Caller, Headers, require_caller, session_caller, session_cookie
 from adjudge.studio.web.session_cookies import client_address, start_session
 from adjudge.studio.work.people import join as join_campaign
 from adjudge.studio.work.people import name_key, open_invitation
@@ -50,7 +50,7 @@ router = APIRouter()
 Text = Annotated[str, Form(max_length=300)]
 Find = Annotated[str, Query(max_length=100)]
 LongText = Annotated[str, Form(max_length=1_000)]
-RATES = {"sign-in": (120, 600.0), "change": (20, 600.0)}  # per address; campaigns have limits of their own
+RATES = {"sign-in": (120, 600.0), "change": (20, 600.0)}  # failures and clones of an address; campaigns have limits too
 MOST_ASKED = 50  # campaigns that are asked about one password
 MOST_VISITS = 5_000
 MOST_PEOPLE = 1_000  # in the table of roles
@@ -169,8 +169,6 @@ class SiteApp:
 
     def _is_admitted(self, name: str, caller: Caller) -> bool:
         """Return whether a campaign admits a session, by its own rules: it may require a second factor, for example."""
-        from adjudge.studio.web.security import require_caller
-
         headers = [(b"authorization", f"Bearer {caller.session}".encode())]
         request = Request({"type": "http", "method": "GET", "headers": headers, "app": self.campaigns[name].app})
         try:
@@ -327,6 +325,7 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     visit = _visit(name, answers)
     if not (visit.sessions or visit.asking):
         return _refuse(request, name)
+    site.limits.give_back("sign-in", client_address(request))
     return _start_visit(request, visit, [answer for _, answer in answers])
 
 
@@ -435,7 +434,7 @@ async def clone(request: Request, name: str, csrf: Text = "", folder: Text = "",
     visit, served, caller = _lead_at(request, name, "archive", csrf)
     _check_rate(request, "change")
     site, folder = site_of(request), folder.strip()
-    async with site.changing:
+    async with site.changing, served.studio.editing:
         site.site.check_name(folder)
         target, campaign = site.site.folder / folder, served.studio.campaign
         created = await asyncio.to_thread(make_clone, campaign, caller.person, target, title.strip() or None)
