@@ -100,6 +100,18 @@ def test_containers_have_no_rights_that_they_do_not_need(compose):
     assert all(folder in owned for folder in folders)
 
 
+def test_the_proxy_lets_uploads_pass():
+    """Those that the studio accepts, alone and below the path of a campaign; nothing else is as large."""
+    from adjudge.studio.web.app import UPLOADS
+
+    text = (DEPLOY / "nginx.conf").read_text()
+    (pattern,) = re.findall(r"location ~ (\S+) \{\n[^}]*client_max_body_size 100m", text)
+    for path in UPLOADS:
+        assert re.search(pattern, path)
+        assert re.search(pattern, f"/c/trial{path}")
+    assert not re.search(pattern, "/api/answers")
+
+
 def test_no_secret_is_written_in_a_file():
     """Passwords come from files that git does not know."""
     assert "deploy/secrets/" in (ROOT / ".gitignore").read_text().splitlines()

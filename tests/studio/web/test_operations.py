@@ -172,6 +172,28 @@ def test_request_ids_pass_through_if_they_are_well_formed(file_site):
         assert re.fullmatch("[0-9a-f]{16}", sent[bad].headers["x-request-id"])
 
 
+def test_a_fault_has_an_id_and_the_headers_of_pages(file_site, monkeypatch, caplog):
+    """No middleware sees the answer to an unexpected error; the log has the traceback under the same id."""
+    place = file_site()
+
+    async def boom(*_):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(operations, "unready_reason", boom)
+
+    async def asking():
+        transport = httpx.ASGITransport(place.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+            return await client.get("/readyz", headers={"X-Request-ID": "abc-1234.x"})
+
+    answer = place.run(asking())
+    assert (answer.status_code, answer.headers["x-request-id"]) == (500, "abc-1234.x")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    (record,) = [record for record in caplog.records if record.exc_info]
+    assert record.event == {"request_id": "abc-1234.x"}
+
+
 def test_lines_of_the_log_have_no_secrets():
     """In messages and tracebacks, in both kinds of log."""
     secret = "GET /join/Mg.abc-_x?next=/desk, /documents/tok-1/2/matches?find=x, Bearer adj_0-Z_9"

@@ -44,7 +44,7 @@ from adjudge.studio.web import (
 )
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
-from adjudge.studio.web.security import FACTOR_FIRST, Headers, inner_path, root_of
+from adjudge.studio.web.security import COMMON_HEADERS, FACTOR_FIRST, Headers, inner_path, page_policy, root_of
 from adjudge.studio.work.people import invite, name_key
 from adjudge.studio.work.second_factor import remove_factor
 
@@ -160,9 +160,14 @@ async def _handle_http_error(request: Request, error: Exception) -> Response:
 
 async def _handle_fault(request: Request, error: Exception) -> Response:
     """Answer an unexpected error; the log has the traceback."""
-    LOG.exception("%s %s failed", request.method, route_template(request.scope), exc_info=error)
+    request_id = request.scope.get("request_id", "")
+    event = {"event": {"request_id": request_id}}
+    LOG.exception("%s %s failed", request.method, route_template(request.scope), exc_info=error, extra=event)
     sentence = "Something went wrong in the studio. Everything that was saved is safe; please try again."
-    return error_response(request, 500, "fault", sentence)
+    response = error_response(request, 500, "fault", sentence)
+    own = {"Content-Security-Policy": page_policy(), "Cache-Control": "no-store", "X-Request-ID": request_id}
+    response.headers.update({**COMMON_HEADERS, **own})  # no middleware sees this response
+    return response
 
 
 # Serving

@@ -206,7 +206,7 @@ class Observe:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request_id = _request_id(Headers(scope=scope).get("x-request-id", ""))
+        request_id = scope["request_id"] = _request_id(Headers(scope=scope).get("x-request-id", ""))
         began, status = time.perf_counter(), 500
 
         async def observed(message: Message) -> None:
