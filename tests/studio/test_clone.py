@@ -67,7 +67,7 @@ def test_a_clone_never_shares_a_database(studio, tmp_path):
     """The database of the clone is a file of its own, whatever the original has."""
     text = (studio.campaign.folder / "campaign.toml").read_text() + '[store]\ndatabase = "other.db"\n'
     (studio.campaign.folder / "campaign.toml").write_text(text)
-    studio.campaign = load_campaign(studio.campaign.folder)
+    studio.store.campaign = load_campaign(studio.campaign.folder)
     created = clone_campaign(studio, tmp_path / "second")
     assert created.campaign.settings.store.database == "studio.db"
     assert created.notes == (f"store.database is set to 'studio.db', a new database in {tmp_path / 'second'}",)
