@@ -35,6 +35,7 @@ from adjudge.studio.web import (
     operations,
     routes_account,
     routes_api,
+    routes_campaign,
     routes_desk,
     routes_judge,
     routes_openid,
@@ -83,6 +84,7 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
         routes_openid,
         routes_desk,
         routes_people,
+        routes_campaign,
     )
     for routes in (*pages, routes_api, operations):
         app.include_router(routes.router)
