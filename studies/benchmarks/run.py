@@ -26,6 +26,7 @@ from studies.benchmarks import (
     engines_spark,
     gate_quality,
     glad,
+    gold_secrecy,
     graded,
     grammar,
     model_selection,
@@ -99,6 +100,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Iterator[Claim] | list[Claim]]]] =
         "Do the gates work?",
         f". {description(gate_quality.__doc__)}",
         gate_quality.measure,
+    ),
+    "gold-secrecy": (
+        "Does gold stay hidden?",
+        f". {description(gold_secrecy.__doc__)}",
+        gold_secrecy.measure,
     ),
     "audit": (
         "Evaluation with an audit, measured",

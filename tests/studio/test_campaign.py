@@ -437,3 +437,64 @@ def test_they_are_plain_paragraphs():
     assert len(paragraphs) == 4
     assert not any("\n" in paragraph or "*" in paragraph or "<" in paragraph for paragraph in paragraphs)
     assert all(word in INSTRUCTIONS for word in ("relevant", "rank", "known answers", "contest"))
+
+
+def many_graded(sources, tmp_path, documents):
+    """Return sources with so many graded documents of each of two topics."""
+    for n in range(20, documents + 20):
+        (tmp_path / "docs" / f"d{n:02}.txt").write_text(f"document {n}")
+    rows = [f"{t},d{n:02},{n % 3},because {n}\n" for t in (1, 2) for n in range(documents)]
+    (tmp_path / "gold.csv").write_text("topic,document,grade,reason\n" + "".join(rows))
+    return sources
+
+
+def test_enough_gold_is_drawn(sources, tmp_path):
+    """A new campaign with two sets' worth of gold per topic draws it; what is drawn is not judged as work."""
+    created = new_campaign(tmp_path / "trial", many_graded(sources, tmp_path, 14))
+    campaign = created.campaign
+    assert campaign.settings.assignment.draw_gold
+    assert {entry.use for entry in campaign.sets} == {"qualification"}
+    assert len(campaign.drawn) >= 20
+    assert not set(campaign.pool) & set(campaign.drawn)
+    assert "gold sets are drawn anew for each judge (assignment.draw_gold is true)" in created.notes
+    assert dict(summary(campaign))["gold sets"].startswith("drawn for each judge from ")
+
+
+def test_settings_decide_whether_gold_is_drawn(sources, tmp_path):
+    """Fixed sets if they say so, and if there is too little gold to draw."""
+    many = many_graded(sources, tmp_path, 14)
+    fixed = Settings(assignment=Assignment(draw_gold=False))
+    assert not new_campaign(tmp_path / "fixed", many, settings=fixed).campaign.drawn
+    (tmp_path / "gold.csv").write_text("topic,document,grade\n1,d00,1\n2,d00,0\n")
+    wanted = Settings(assignment=Assignment(draw_gold=True))
+    created = new_campaign(tmp_path / "few", sources, settings=wanted)
+    assert not created.campaign.settings.assignment.draw_gold
+    assert "there are too few graded documents to draw gold sets: assignment.draw_gold is set to false" in created.notes
+
+
+def test_too_little_gold_to_draw_is_a_problem(folder):
+    """With the file and what to do."""
+    toml = (folder / "campaign.toml").read_text()
+    (folder / "campaign.toml").write_text(toml.replace("[assignment]", "[assignment]\ndraw_gold = true"))
+    (folder / "gold.csv").write_text("topic,document,grade,reason\n")
+    (folder / "sets.csv").write_text("set,use,topic,document\n")
+    assert problems_of(folder) == [
+        "gold.csv: assignment.draw_gold is true, but gold sets of 2 that somebody can pass cannot be drawn from 0 "
+        "graded documents: grade more documents of a topic"
+    ]
+
+
+def test_gold_that_recurs_too_often_is_warned_about():
+    """Judges who compare what they saw could tell it."""
+    pool = [("t", f"d{n}") for n in range(50)]
+    drawn = [("t", f"g{n}") for n in range(5)]
+    settings = Settings(assignment=Assignment(draw_gold=True))
+    sentences = advice(pool, {}, (), settings, drawn)
+    assert sentences[1] == (
+        "gold.csv: a graded document is shown to about 6 judges, any other to 3, so that judges who compare what they "
+        "saw can tell which are gold: grade 5 more documents"
+    )
+    assert not any(
+        "judges who compare" in sentence
+        for sentence in advice(pool, {}, (), settings, drawn + [("t", f"h{n}") for n in range(5)])
+    )

@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.studio import gate_designer
-from adjudge.studio.gate_designer import compose_sets, compositions, describe_grades, design, gate_table
+from adjudge.studio.gate_designer import (
+    compose_sets,
+    compositions,
+    describe_grades,
+    design,
+    drawable_gold,
+    gate_table,
+    set_costs,
+)
 from adjudge.studio.records import FixedSet, Gold
 from adjudge.studio.settings import Assignment, Gate, Qualification, Settings
 
@@ -93,7 +101,7 @@ def test_the_gate_table_has_every_gold_set_of_a_campaign():
         FixedSet("q", "qualification", "t", ("t0", "t1")),
         FixedSet("a", "gold", "t", ("t1", "t0", "t2")),
     )
-    rows = gate_table(SimpleNamespace(settings=Settings(), gold=gold, sets=sets))
+    rows = gate_table(SimpleNamespace(settings=Settings(), gold=gold, sets=sets, drawn=()))
     assert [(row.name, row.topic, row.grades) for row in rows] == [("b", "u", (2, 2)), ("a", "t", (0, 1, 0))]
     assert rows[1].design == design((0, 1, 0), Gate())
 
@@ -185,3 +193,50 @@ def test_the_same_rng_makes_the_same_sets():
         return compose_sets(gold, Settings(assignment=Assignment(documents=5)), np.random.default_rng(seed))
 
     assert sets(1) == sets(1) != sets(2)
+
+
+def drawing(**assignment):
+    """Return settings by which gold sets are drawn."""
+    return Settings(assignment=Assignment(draw_gold=True, **assignment))
+
+
+def test_only_sets_that_somebody_can_pass_are_drawn():
+    """Those with a warning cost more than any other."""
+    costs = set_costs(5, Gate())
+    assert (1, 1, 1, 1, 1) not in costs
+    assert (0, 0, 0, 0, 0) not in costs
+    assert (
+        costs[1, 1, 1, 1, 2] > 10 > max(cost for grades, cost in costs.items() if not design(grades, Gate()).warnings)
+    )
+
+
+def test_gold_of_topics_without_a_feasible_set_is_not_drawn():
+    """Nor documents of qualification and monitoring sets; fixed gold sets do not matter."""
+    gold = graded("a", 0, 0, 1, 1, 2, 0) | graded("b", 1, 1, 1, 1, 1) | graded("c", 0, 1)
+    sets = [FixedSet("q", "qualification", "a", ("a5",)), FixedSet("g", "gold", "a", ("a0", "a1"))]
+    assert drawable_gold(gold, sets, drawing()) == tuple(("a", f"a{n}") for n in range(5))
+    assert drawable_gold(gold, sets, Settings()) == ()
+    assert drawable_gold(gold, sets, drawing(gold_sets=0)) == ()
+
+
+def test_the_gate_table_of_drawn_gold_has_the_compositions():
+    """Those that a topic can make, the ones with the smallest error first."""
+    gold = graded("a", 0, 0, 1, 1, 2) | graded("b", 0, 0, 1, 1, 2, 0)
+    campaign = SimpleNamespace(settings=drawing(), gold=gold, sets=(), drawn=tuple(gold))
+    rows = gate_table(campaign)
+    assert {row.name for row in rows} == {"drawn"}
+    assert {row.grades: row.topic for row in rows} == {
+        (0, 0, 1, 1, 2): "2 topics",
+        (0, 0, 0, 1, 1): "1 topic",
+        (0, 0, 0, 1, 2): "1 topic",
+    }
+    costs = [row.design.cost for row in rows]
+    assert costs == sorted(costs)
+
+
+def test_with_drawn_gold_only_qualification_sets_are_composed():
+    """The rest of the gold is drawn later."""
+    gold = graded("a", *([0, 1, 2, 0, 1] * 4)) | graded("b", *([0, 1, 2, 0, 1] * 4))
+    sets, notes = compose_sets(gold, drawing(), np.random.default_rng(0))
+    assert {fixed.use for fixed in sets} == {"qualification"}
+    assert notes == []

@@ -39,7 +39,7 @@ def test_the_defaults_are_the_papers():
 def test_every_setting_is_described():
     """Each has a meaning and says what it may be; names are unique."""
     assert all(setting.meaning and setting.expected for setting in SETTINGS)
-    assert len({setting.name for setting in SETTINGS}) == len(SETTINGS) == 51
+    assert len({setting.name for setting in SETTINGS}) == len(SETTINGS) == 52
 
 
 def test_settings_are_immutable_and_checked_when_made():

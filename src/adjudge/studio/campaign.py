@@ -86,6 +86,7 @@ class Campaign:
     sets: tuple[FixedSet, ...]
     documents: Documents
     warnings: tuple[str, ...] = ()  # one sentence each
+    drawn: tuple[Pair, ...] = ()  # the graded pairs of which gold sets are drawn, if they are not fixed
 
 
 def load_campaign(folder: str | os.PathLike[str], before: Campaign | None = None) -> Campaign:
@@ -128,17 +129,42 @@ def load_campaign(folder: str | os.PathLike[str], before: Campaign | None = None
         _note_unknown(file, pairs, topic_names, document_names, problems, f"in {TOPICS_FILE}", f"in {DOCUMENTS_FILE}")
     context = SetContext(topic_names, document_names, gold, settings)
     sets = read_sets(path / SETS_FILE, context, problems)
-    left = _without_fixed(pool, sets)
+    drawn = _drawable(gold, sets, settings, problems)
+    left = _without_fixed(pool, sets, drawn)
     if not left and not problems.messages:
         problems.add("there is nothing to judge: every pair is in a set of sets.csv, or there is none", POOL_FILE)
     problems.refuse(str(folder))
     assert documents is not None  # otherwise there was a problem
-    return Campaign(path, settings, topics, left, gold, sets, documents, advice(left, gold, sets, settings))
+    warnings = advice(left, gold, sets, settings, drawn)
+    return Campaign(path, settings, topics, left, gold, sets, documents, warnings, drawn)
 
 
-def _without_fixed(pool: Iterable[Pair], sets: Iterable[FixedSet]) -> tuple[Pair, ...]:
-    """Return the pairs of a pool that are in no fixed set."""
-    fixed = {pair for part in sets for pair in part.pairs}
+def _drawable(
+    gold: Mapping[Pair, Gold], sets: Sequence[FixedSet], settings: Settings, problems: Problems
+) -> tuple[Pair, ...]:
+    """Return the graded pairs of which gold sets are drawn, and note if they are too few."""
+    if not settings.assignment.draw_gold:
+        return ()
+    from adjudge.studio.gate_designer import drawable_gold
+
+    drawn = drawable_gold(gold, sets, settings)
+    if drawn_sets(drawn, settings) < settings.assignment.gold_sets:
+        problems.add(
+            f"assignment.draw_gold is true, but gold sets of {settings.assignment.documents} that somebody can pass "
+            f"cannot be drawn from {len(gold):,} graded documents: grade more documents of a topic",
+            GOLD_FILE,
+        )
+    return drawn
+
+
+def drawn_sets(drawn: Iterable[Pair], settings: Settings) -> int:
+    """Return how many gold sets without a common document can be drawn, by the number of documents of each topic."""
+    return sum(n // settings.assignment.documents for n in Counter(topic for topic, _ in drawn).values())
+
+
+def _without_fixed(pool: Iterable[Pair], sets: Iterable[FixedSet], drawn: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Return the pairs of a pool that are in no fixed set, and that no gold set is drawn from."""
+    fixed = {pair for part in sets for pair in part.pairs} | set(drawn)
     return tuple(pair for pair in pool if pair not in fixed)
 
 
@@ -184,17 +210,25 @@ def workload(pool: Collection[Pair], settings: Settings) -> Workload:
 
 
 def advice(
-    pool: Sequence[Pair], gold: Mapping[Pair, Gold], sets: Sequence[FixedSet], settings: Settings
+    pool: Sequence[Pair],
+    gold: Mapping[Pair, Gold],
+    sets: Sequence[FixedSet],
+    settings: Settings,
+    drawn: Sequence[Pair] = (),
 ) -> tuple[str, ...]:
     """Return what a lead should know about a campaign without problems, one sentence each."""
-    parts = (_few_gold(pool, sets, settings), _uneven(pool, settings), _idle_gold(gold, sets))
+    recurring = _recurring_gold(pool, drawn, settings) if drawn else ()
+    parts = (_few_gold(pool, sets, settings, drawn), recurring, _uneven(pool, settings), _idle_gold(gold, sets, drawn))
     return tuple(sentence for part in parts for sentence in part)
 
 
-def _few_gold(pool: Sequence[Pair], sets: Sequence[FixedSet], settings: Settings) -> Iterable[str]:
-    """Yield a warning if there are too few gold sets, since a judge gets each only once."""
+def _few_gold(
+    pool: Sequence[Pair], sets: Sequence[FixedSet], settings: Settings, drawn: Sequence[Pair]
+) -> Iterable[str]:
+    """Yield a warning if there are too few gold sets, since a judge gets each document only once."""
     needed = settings.assignment.gold_sets
-    gold = sum(fixed.use == "gold" for fixed in sets)
+    gold = drawn_sets(drawn, settings) if drawn else sum(fixed.use == "gold" for fixed in sets)
+    source = "gold.csv: with documents for" if drawn else "sets.csv: with"
     if not needed or not pool:
         return
     work = workload(pool, settings)
@@ -202,8 +236,20 @@ def _few_gold(pool: Sequence[Pair], sets: Sequence[FixedSet], settings: Settings
     alone = -(-work.assignments // settings.redundancy.judgments)  # assignments of a judge who judges everything
     if each and each < min(alone, ENOUGH):
         yield (
-            f"sets.csv: with {gold:,} gold sets a judge can take {each:,} of the {work.assignments:,} assignments, so "
+            f"{source} {gold:,} gold sets a judge can take {each:,} of the {work.assignments:,} assignments, so "
             f"at least {-(-work.assignments // each):,} judges are needed: grade more documents for fewer judges"
+        )
+
+
+def _recurring_gold(pool: Sequence[Pair], drawn: Sequence[Pair], settings: Settings) -> Iterable[str]:
+    """Yield a warning if a graded document is shown to more judges than another one, which judges could compare."""
+    each, k = settings.assignment, settings.redundancy.judgments
+    slots = workload(pool, settings).assignments * each.gold_sets * each.documents
+    if slots > (k + 0.5) * len(drawn):
+        yield (
+            f"gold.csv: a graded document is shown to about {slots / len(drawn):.0f} judges, any other to {k}, so that "
+            f"judges who compare what they saw can tell which are gold: grade {-(-slots // k) - len(drawn):,} more "
+            "documents"
         )
 
 
@@ -220,14 +266,15 @@ def _uneven(pool: Sequence[Pair], settings: Settings) -> Iterable[str]:
         )
 
 
-def _idle_gold(gold: Mapping[Pair, Gold], sets: Sequence[FixedSet]) -> Iterable[str]:
-    """Yield a warning about gold that is in no set."""
-    used = {pair for fixed in sets for pair in fixed.pairs}
+def _idle_gold(gold: Mapping[Pair, Gold], sets: Sequence[FixedSet], drawn: Sequence[Pair]) -> Iterable[str]:
+    """Yield a warning about gold that is in no set and cannot be drawn."""
+    used = {pair for fixed in sets for pair in fixed.pairs} | set(drawn)
     idle = [pair for pair in gold if pair not in used]
     if idle:
         topic, document = idle[0]
+        where = "in no gold set" if drawn else "in no set of sets.csv"
         yield (
-            f"gold.csv: {len(idle):,} of {len(gold):,} graded documents are in no set of sets.csv and are judged like "
+            f"gold.csv: {len(idle):,} of {len(gold):,} graded documents are {where} and are judged like "
             f"ordinary documents, if at all (the first is {quote(document)} of topic {quote(topic)})"
         )
 
@@ -247,13 +294,19 @@ def summary(campaign: Campaign) -> list[tuple[str, str]]:
         ("judgments needed", f"{work.judgments:,} ({times})"),
         ("assignments needed", f"{work.assignments:,} ({each.sets} sets each, {each.gold_sets} of them gold)"),
         ("graded documents", f"{len(campaign.gold):,}" + _grades(graded)),
-        ("gold sets", f"{uses['gold']:,}"),
+        ("gold sets", _gold_sets_text(campaign) if campaign.drawn else f"{uses['gold']:,}"),
         (
             "qualification sets",
             f"{uses['qualification']:,}" + ("" if settings.qualification.required else ", not required"),
         ),
         ("monitoring sets", f"{uses['monitoring']:,}"),
     ]
+
+
+def _gold_sets_text(campaign: Campaign) -> str:
+    """Return of what gold sets are drawn."""
+    topics = len({topic for topic, _ in campaign.drawn})
+    return f"drawn for each judge from {len(campaign.drawn):,} graded documents of {topics:,} topics"
 
 
 def _grades(graded: Counter[int]) -> str:
@@ -436,7 +489,7 @@ def _write(staging: Path, sources: Sources, settings: Settings, seed: int, notes
     pairs = list(listed) if sources.pool is not None else _pairs(sources, topics_by_name, names, notes)
     if sources.runs and (missing := gold.keys() - set(pairs)):
         notes.append(f"{len(missing):,} graded documents are in no run; they are still used as gold")
-    sets, unmade = _compose_sets(gold, settings, seed, pairs)
+    settings, sets, unmade = _compose_sets(gold, settings, seed, pairs)
     notes.extend(unmade)
     texts = {
         SETTINGS_FILE: settings_text(_attainable(settings, sets, gold, notes)),
@@ -508,19 +561,50 @@ def _pairs(sources: Sources, topic_names: Iterable[str], names: dict[str, None],
 
 def _compose_sets(
     gold: dict[Pair, Gold], settings: Settings, seed: int, pairs: list[Pair]
-) -> tuple[list[FixedSet], list[str]]:
-    """Return gold and qualification sets, and notes on those that could not be made."""
+) -> tuple[Settings, list[FixedSet], list[str]]:
+    """Return gold and qualification sets, and notes on those that could not be made.
+
+    If there is enough gold, the settings say that gold sets are drawn, and there are qualification sets only.
+    """
     if not gold:
-        return [], []
+        return settings, [], []
     from adjudge.studio.gate_designer import compose_sets
 
-    return compose_sets(gold, settings, np.random.default_rng(seed), pairs)
+    drawing, fixed = _with_drawn_gold(settings, True), _with_drawn_gold(settings, False)
+    sets, notes = compose_sets(gold, drawing, np.random.default_rng(seed), pairs)
+    if _enough_to_draw(gold, sets, settings):
+        return drawing, sets, [*notes, "gold sets are drawn anew for each judge (assignment.draw_gold is true)"]
+    sets, notes = compose_sets(gold, fixed, np.random.default_rng(seed), pairs)
+    if settings.assignment.draw_gold:
+        notes.append("there are too few graded documents to draw gold sets: assignment.draw_gold is set to false")
+    return fixed, sets, notes
+
+
+def _with_drawn_gold(settings: Settings, drawn: bool) -> Settings:
+    """Return settings by which gold sets are drawn, or fixed."""
+    assignment = settings.assignment.model_copy(update={"draw_gold": drawn})
+    return settings.model_copy(update={"assignment": assignment})
+
+
+def _enough_to_draw(gold: Mapping[Pair, Gold], sets: Sequence[FixedSet], settings: Settings) -> bool:
+    """Return whether gold sets are drawn: topics with gold have twice as many documents as a set, on average.
+
+    If the settings say whether they are drawn, that counts.
+    """
+    each = settings.assignment
+    if "draw_gold" in each.model_fields_set and not each.draw_gold:
+        return False
+    from adjudge.studio.gate_designer import drawable_gold
+
+    drawn = drawable_gold(gold, sets, _with_drawn_gold(settings, True))
+    least = 1 if each.draw_gold else 2 * len({topic for topic, _ in drawn})
+    return bool(drawn) and drawn_sets(drawn, settings) >= max(least, each.gold_sets)
 
 
 def _attainable(settings: Settings, sets: Sequence[FixedSet], gold: dict[Pair, Gold], notes: list[str]) -> Settings:
     """Return settings that need no more gold than there is, and note the changes."""
     gold_sets = sum(fixed.use == "gold" for fixed in sets)
-    if settings.assignment.gold_sets > gold_sets:
+    if not settings.assignment.draw_gold and settings.assignment.gold_sets > gold_sets:
         notes.append(
             f"there are {gold_sets or 'no'} gold sets: assignment.gold_sets is set to {gold_sets}"
             + ("" if gold_sets else ", so that only the time of the work is checked")

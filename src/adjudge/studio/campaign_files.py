@@ -353,7 +353,7 @@ def _missing_sets(sets: tuple[FixedSet, ...], context: SetContext) -> Iterable[s
     """Yield why a campaign cannot begin: too few sets of a use."""
     needed = context.settings.assignment.gold_sets
     gold = sum(fixed.use == "gold" for fixed in sets)
-    if gold < needed:
+    if gold < needed and not context.settings.assignment.draw_gold:
         sets_needed = f"{needed} gold set" + ("s" if needed > 1 else "")
         yield f"an assignment needs {sets_needed} (assignment.gold_sets), but there are {gold or 'none'}"
     if context.settings.qualification.required:

@@ -8,7 +8,9 @@ and the search for thresholds (``solve``), are in ``gate_error_rates``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import isnan
 from types import MappingProxyType
@@ -31,14 +33,17 @@ __all__ = [
     "compositions",
     "describe_grades",
     "design",
+    "drawable_gold",
     "frontier",
     "gate_compositions",
     "gate_table",
+    "set_costs",
     "solve",
     "solve_sets",
 ]
 
 ACCURACIES = (0.85, 0.95)
+WARNED = 10.0  # cost of a composition that ``design`` warns about, above that of any other
 TOO_OFTEN = 0.5  # acceptance rate of a spammer above which a set is warned about
 SPAMMERS = {
     "random": "a judge who tosses a coin",
@@ -139,6 +144,37 @@ def compositions(documents: int) -> list[Composition]:
     return list(combinations_with_replacement(GRADES, documents))
 
 
+@lru_cache(maxsize=64)
+def set_costs(documents: int, gate: Gate) -> Mapping[Composition, float]:
+    """Return the compositions of gold sets that may be drawn, each with the error of the gate on it.
+
+    Those that nobody can pass are left out; those that ``design`` warns about cost more than all others.
+    """
+    designs = {grades: design(grades, gate) for grades in compositions(documents)}
+    return MappingProxyType(
+        {grades: report.cost + WARNED * bool(report.warnings) for grades, report in designs.items() if report.feasible}
+    )
+
+
+def drawable_gold(gold: Mapping[Pair, Gold], sets: Sequence[FixedSet], settings: Settings) -> tuple[Pair, ...]:
+    """Return the graded pairs of which gold sets are drawn; none if the campaign has fixed ones.
+
+    Left out are documents of qualification and monitoring sets, and topics of which no set can be made that somebody
+    can pass.
+    """
+    if not (settings.assignment.draw_gold and settings.assignment.gold_sets):
+        return ()
+    taken = {pair for fixed in sets if fixed.use != "gold" for pair in fixed.pairs}
+    free = [pair for pair in gold if pair not in taken]
+    counts = Counter((topic, gold[topic, document].grade) for topic, document in free)
+    needs = [Counter(grades) for grades in set_costs(settings.assignment.documents, settings.gate)]
+    able = {
+        topic: any(all(counts[topic, grade] >= n for grade, n in need.items()) for need in needs)
+        for topic in {topic for topic, _ in free}
+    }
+    return tuple(pair for pair in free if able[pair[0]])
+
+
 class Graded(Protocol):
     """The parts of a campaign that the designer reads."""
 
@@ -154,6 +190,10 @@ class Graded(Protocol):
     def sets(self) -> tuple[FixedSet, ...]:
         """The fixed sets of its files."""
 
+    @property
+    def drawn(self) -> tuple[Pair, ...]:
+        """The graded pairs of which gold sets are drawn."""
+
 
 class GateRow(NamedTuple):
     """What the gate does on one gold set of a campaign."""
@@ -165,8 +205,13 @@ class GateRow(NamedTuple):
 
 
 def gate_table(campaign: Graded) -> list[GateRow]:
-    """Return what the gate does on every gold set of a campaign, in the order of its files."""
+    """Return what the gate does on every gold set of a campaign, in the order of its files.
+
+    If gold sets are drawn, there is a row for every composition that can be drawn instead.
+    """
     gold, gate = campaign.gold, campaign.settings.gate
+    if campaign.drawn:
+        return _drawn_rows(campaign)
     graded = [
         (fixed, tuple(gold[pair].grade for pair in fixed.pairs)) for fixed in campaign.sets if fixed.use == "gold"
     ]
@@ -192,6 +237,20 @@ def gate_compositions(campaign: Graded) -> list[GateComposition]:
     return [GateComposition(grades, tuple(names[grades]), designs[grades]) for grades in sorted(names)]
 
 
+def _drawn_rows(campaign: Graded) -> list[GateRow]:
+    """Return a row for every composition of which a gold set can be drawn, those that are preferred first."""
+    counts = Counter((topic, campaign.gold[topic, document].grade) for topic, document in campaign.drawn)
+    costs = set_costs(campaign.settings.assignment.documents, campaign.settings.gate)
+    rows = []
+    for grades in sorted(costs, key=lambda grades: (costs[grades], grades)):
+        need = Counter(grades)
+        able = {topic for topic, _ in campaign.drawn if all(counts[topic, g] >= n for g, n in need.items())}
+        if able:
+            topics = f"{len(able):,} topic" + ("s" if len(able) > 1 else "")
+            rows.append(GateRow("drawn", topics, grades, design(grades, campaign.settings.gate)))
+    return rows
+
+
 def compose_sets(
     gold: Mapping[Pair, Gold], settings: Settings, rng: np.random.Generator, pool: Sequence[Pair] = ()
 ) -> tuple[list[FixedSet], list[str]]:
@@ -201,7 +260,7 @@ def compose_sets(
     pool; a document of the pool that is used is judged there and nowhere else. If the pool of a topic is too small,
     other graded documents fill the set. The rest becomes gold sets: in each topic, repeatedly, the composition with the
     smallest error of the gate. Sets that nobody can pass are never made. Sets that ``design`` warns about are made only
-    if there would be no gold set otherwise.
+    if there would be no gold set otherwise. If gold is drawn (``assignment.draw_gold``), there are no gold sets.
     """
     stock = _Stock(gold, pool, rng)
     jobs, documents = settings.qualification.jobs, settings.qualification.documents
@@ -213,6 +272,8 @@ def compose_sets(
                 f"{len(qualification)} of {jobs} qualification sets could be made: each needs a graded document "
                 f"and {documents - 1} more of its topic"
             )
+    if settings.assignment.draw_gold:
+        return qualification, notes
     return qualification + _gold_sets(stock, settings, notes), notes
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.studio.record.items import TYPICAL, Items, ItemSet
-from adjudge.studio.records import FixedSet
+from adjudge.studio.records import FixedSet, Gold
 from adjudge.studio.settings import Redundancy
 from adjudge.studio.work import assignment as assign
 
@@ -17,7 +17,7 @@ def shelf(topics, documents):
     pool = [(f"t{t}", f"d{t}-{n}") for t in range(topics) for n in range(documents)]
     for number, pair in enumerate(pool, 1):
         items.add(number, pair)
-    items.pool(SimpleNamespace(pool=pool, topics={f"t{t}": None for t in range(topics)}))
+    items.pool(SimpleNamespace(pool=pool, drawn=(), topics={f"t{t}": None for t in range(topics)}))
     return items
 
 
@@ -121,7 +121,10 @@ def test_a_fixed_set_comes_in_any_order():
     """The place of a document in a gold set says nothing of its grade."""
     items = shelf(1, 5)
     first = FixedSet("a", "gold", "t0", tuple(f"d0-{n}" for n in range(5)))
-    orders = {assign.plan_fixed(first, items, np.random.default_rng(seed)).items for seed in range(20)}
+    orders = {
+        assign.shuffle_documents(assign.plan_fixed(first, items), np.random.default_rng(seed)).items
+        for seed in range(20)
+    }
     assert len(orders) > 10
     assert {frozenset(order) for order in orders} == {frozenset(range(1, 6))}
 
@@ -131,3 +134,71 @@ def test_nothing_known_is_one_half(known):
     """Items that the last consensus did not know are as likely relevant as not."""
     belief = assign.item_beliefs(shelf(1, 3), known)
     assert belief[2:].tolist() == [0.5, 0.5]
+
+
+COSTS = {(0, 0, 1): 0.1, (0, 1, 1): 0.2}
+
+
+def graded_shelf(topics, documents, by_grade):
+    """Return items of some topics to be judged, and of each topic graded ones to be drawn."""
+    items = Items()
+    pool = [(f"t{t}", f"d{t}-{n}") for t in range(topics) for n in range(documents)]
+    grades = [grade for grade, n in enumerate(by_grade) for _ in range(n)]
+    gold = {(f"t{t}", f"g{t}-{n}"): Gold(grade, "") for t in range(topics) for n, grade in enumerate(grades)}
+    for number, pair in enumerate([*pool, *gold], 1):
+        items.add(number, pair)
+    items.pool(SimpleNamespace(pool=pool, gold=gold, drawn=tuple(gold), topics={f"t{t}": None for t in range(topics)}))
+    return items
+
+
+def drawn_sets(items, count=1, barred=(), used=(), seed=0):
+    """Return the gold sets that are drawn."""
+    return assign.draw_gold(items, count, COSTS, set(barred).__contains__, used, np.random.default_rng(seed))
+
+
+def test_drawn_gold_is_of_one_topic_and_of_an_allowed_composition():
+    """Each set differs; the sets of an assignment have different topics."""
+    items = graded_shelf(3, 4, (4, 4, 0))
+    gold = {id_: grade for by in items.gold.values() for grade, ids in enumerate(by) for id_ in ids}
+    seen = set()
+    for seed in range(30):
+        plans = drawn_sets(items, 2, seed=seed)
+        topics = [{items.pairs[id_][0] for id_ in plan.items} for plan in plans]
+        assert all(plan.use == "gold" and not plan.name and len(set(plan.items)) == 3 for plan in plans)
+        assert len(topics) == 2
+        assert all(len(topic) == 1 for topic in topics)
+        assert topics[0] != topics[1]
+        assert all(tuple(sorted(gold[id_] for id_ in plan.items)) in COSTS for plan in plans)
+        seen |= {frozenset(plan.items) for plan in plans}
+    assert len(seen) > 20
+
+
+def test_the_least_shown_gold_is_drawn_first():
+    """Over many judges, every graded document is shown about equally often."""
+    items = graded_shelf(4, 4, (4, 4, 0))
+    for seed in range(160):
+        for plan in drawn_sets(items, seed=seed):
+            items.shown[list(plan.items)] += 1
+    shown = [items.shown[id_] for by in items.gold.values() for ids in by for id_ in ids]
+    assert sum(shown) == 480
+    assert max(shown) - min(shown) <= 4
+
+
+def test_barred_items_and_used_topics_are_not_drawn():
+    """A used topic is drawn from only if there is no other; without enough documents there is no set."""
+    items = graded_shelf(2, 4, (2, 2, 0))
+    first = items.gold["t0"][0]
+    assert {items.pairs[id_][0] for id_ in drawn_sets(items, used=("t1",))[0].items} == {"t0"}
+    assert [items.pairs[plan.items[0]][0] for plan in drawn_sets(items, 2, used=("t1",))] == ["t0", "t1"]
+    assert drawn_sets(items, barred=[*first, *items.gold["t1"][0]]) == []
+
+
+def test_work_is_given_out_in_blocks_as_large_as_gold():
+    """A set has documents of one block, unless no block can fill it."""
+    items = graded_shelf(1, 24, (4, 4, 0))
+    assert np.bincount(items.block[items.topic_items[0]]).tolist() == [8, 8, 8]
+    for seed in range(10):
+        assert len({items.block[item] for item in planned(items, 1, 5, seed=seed)[0]}) == 1
+    items.judged[items.topic_items[0][:12]] = 3
+    items.judged[items.topic_items[0][-4:]] = 3
+    assert len(planned(items, 1, 5)[0]) == 5

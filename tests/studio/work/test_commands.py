@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 
 from adjudge.studio.desk.decisions import change_standing, switch_campaign
 from adjudge.studio.record import schema as s
+from adjudge.studio.record.ledger import load_ledger
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
 from adjudge.studio.work import commands as c
@@ -551,3 +552,56 @@ def test_a_campaign_is_noted_as_finished_once(crowd):
     with created.store.reading() as connection:
         actions = [what for (what,) in connection.execute(select(s.audit.c.what).where(s.audit.c.who == "studio"))]
     assert actions[-2:] == ["campaign finished", "campaign has work again"]
+
+
+DRAWN = FREE + "[assignment]\ndraw_gold = true\n"
+
+
+def gold_of(stored):
+    """Return the gold set of an assignment."""
+    (gold,) = (entry for entry in stored.sets if entry.use == "gold")
+    return gold
+
+
+def test_drawn_gold_differs_between_judges(file_crowd):
+    """Each judge gets a gold set of their own, with all documents graded, and no document twice."""
+    created = file_crowd(DRAWN, monitoring=0, gold=3)
+    sets = []
+    for n in range(6):
+        gold = gold_of(created.open_work(created.person(f"judge {n}")))
+        assert gold.name == ""
+        assert None not in gold_grades(created.store.ledger, gold)
+        sets.append(frozenset(gold.items))
+    assert len(set(sets)) == 6
+
+
+def test_nobody_gets_drawn_gold_twice_until_there_is_none(file_crowd):
+    """A judge who has met too many of the graded documents gets no more work."""
+    created = file_crowd(DRAWN, monitoring=0, topics=4, pool=100, gold=2)
+    ann = created.person("ann")
+    met = [item for _ in range(4) for item in gold_of(created.through(ann)).items]
+    assert len(set(met)) == len(met) == 20
+    with pytest.raises(Refused, match="You have met every check set"):
+        [created.through(ann) for _ in range(5)]
+
+
+def test_how_often_gold_was_shown_is_known_after_a_restart(file_crowd):
+    """Also of sets that are long over: the least shown documents are drawn first."""
+    created = file_crowd(DRAWN, monitoring=0, gold=2)
+    ann, bob = created.person("ann"), created.person("bob")
+    created.through(ann)
+    created.through(ann)
+    created.open_work(bob)
+    with created.store.reading() as connection:
+        again = load_ledger(connection, created.campaign)
+    assert created.store.ledger.items.shown.sum() == 15
+    assert again.items.shown.tolist() == created.store.ledger.items.shown.tolist()
+
+
+def test_gold_that_was_ruled_wrong_is_not_drawn(file_crowd):
+    """As with fixed sets."""
+    created = file_crowd(DRAWN, monitoring=0, topics=4, pool=20, gold=2)
+    graded = created.store.ledger.items.gold.values()
+    created.store.ledger.overruled |= {id_ for by_grade in graded for ids in by_grade for id_ in ids[1:]}
+    with pytest.raises(Refused, match="You have met every check set"):
+        created.open_work(created.person("ann"))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.studio.campaign import Campaign
-from adjudge.studio.records import Pair
+from adjudge.studio.records import GRADES, Pair
 from adjudge.studio.settings import Redundancy
 
 Ids = NDArray[np.int64]
@@ -32,10 +32,13 @@ class Items:
         self.judged = np.zeros(1, np.int16)  # judgments that count
         self.leased = np.zeros(1, np.int16)  # slots out with judges
         self.undecided = np.zeros(1, np.int16)  # judgments "cannot tell"
+        self.shown = np.zeros(1, np.int32)  # gold sets in which the item was given to a judge
         self.pooled = np.zeros(1, bool)  # whether it is to be judged; items of fixed sets are not
         self.topics: dict[str, int] = {}
         self.topic_items: list[Ids] = []  # the pooled items of each topic
         self.topic = np.zeros(1, np.int32)  # index of the topic of pooled items
+        self.gold: dict[str, tuple[list[int], ...]] = {}  # by topic: items of which gold sets are drawn, by grade
+        self.block = np.zeros(1, np.int32)  # pooled items of a topic in blocks as large as its gold
 
     def add(self, id: int, pair: Pair) -> None:  # noqa: A002
         """Add an item; arrays grow if necessary."""
@@ -45,6 +48,7 @@ class Items:
         self.ids[pair] = id
         if id >= len(self.judged):
             more = np.zeros(len(self.judged), np.int16)
+            self.shown = np.concatenate([self.shown, more.astype(np.int32)])
             self.judged, self.leased, self.undecided = (
                 np.concatenate([counts, more]) for counts in (self.judged, self.leased, self.undecided)
             )
@@ -55,6 +59,7 @@ class Items:
         self.judged, self.leased, self.undecided = (
             counts[:size].copy() for counts in (self.judged, self.leased, self.undecided)
         )
+        self.shown = self.shown[:size].copy()
         self.pooled, self.topic = np.zeros(size, bool), np.zeros(size, np.int32)
         topics = self.topics = {name: t for t, name in enumerate(campaign.topics)}
         for pair in campaign.pool:
@@ -64,6 +69,21 @@ class Items:
         order = order[np.argsort(self.topic[order], kind="stable")]
         ends = np.cumsum(np.bincount(self.topic[order], minlength=len(topics)))
         self.topic_items = np.split(order, ends[:-1]) if len(ends) else []
+        self._pool_gold(campaign)
+
+    def _pool_gold(self, campaign: Campaign) -> None:
+        """Set of which items gold sets are drawn, and divide the other items of their topics into blocks.
+
+        Sets are made of one block if possible: documents that are gold then recur together as often as others do.
+        """
+        self.gold, self.block = {}, np.zeros(len(self.pairs), np.int32)
+        for pair in campaign.drawn:
+            if (id_ := self.ids.get(pair)) is not None:
+                self.gold.setdefault(pair[0], tuple([] for _ in GRADES))[campaign.gold[pair].grade].append(id_)
+        for topic, by_grade in self.gold.items():
+            ids = self.topic_items[self.topics[topic]]
+            blocks = max(1, round(len(ids) / sum(map(len, by_grade))))
+            self.block[ids] = np.arange(len(ids)) * blocks // max(len(ids), 1)
 
     def count(self, ids: Sequence[int] | Ids, by: int) -> None:
         """Add ``by`` to the judgments of items."""

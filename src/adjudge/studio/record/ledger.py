@@ -320,6 +320,8 @@ class Ledger:
         part.stored.append(0)
         if part.use == "work":
             self.items.leased[row["item"]] += 1
+        elif part.use == "gold":
+            self.items.shown[row["item"]] += 1
 
     def _answer(self, row: Mapping[str, Any]) -> None:
         """Set the answer of a slot."""
@@ -557,6 +559,7 @@ def load_ledger(connection: Connection, campaign: Campaign) -> Ledger:
     _fold(ledger, schema.audit, connection, select(schema.audit).order_by(schema.audit.c.id.desc()).limit(1))
     for table in NUMBERED:
         ledger.note_id(table, connection.scalar(select(func.max(table.c.id))) or 0)
+    _count_shown(ledger, connection)
     ledger.items.pool(campaign)
     return ledger
 
@@ -595,6 +598,16 @@ def _fold_judgments(ledger: Ledger, connection: Connection) -> None:
     ):
         ledger.add_judgments(ledger.people[number], judged, judged[kinds == 1], judged[kinds == 2])
     ledger.latest = max(ledger.latest, connection.scalar(select(func.max(columns.at))) or 0.0)
+
+
+def _count_shown(ledger: Ledger, connection: Connection) -> None:
+    """Count in how many gold sets each item was given out, also in sets that are long over."""
+    item, of = schema.slots.c.item, schema.sets.c.id == schema.slots.c.set
+    query = select(item, func.count()).join(schema.sets, of).where(schema.sets.c.use == "gold").group_by(item)
+    rows = _tuples(connection, query)
+    if rows:
+        number, times = np.array(rows, np.int64).T
+        ledger.items.shown[number] = times
 
 
 def _ordered(table: Table) -> Select[Any]:
@@ -643,7 +656,9 @@ def _grouped(connection: Connection, rows: Select[Any], by: str) -> Mapping[int,
 def missing_items(ledger: Ledger, campaign: Campaign) -> Iterator[dict[str, Any]]:
     """Yield rows for a campaign's pairs that have no id yet, in random order, so that no id tells which are gold."""
     fixed = (pair for part in campaign.sets for pair in part.pairs)
-    new = dict.fromkeys(pair for pairs in (campaign.pool, fixed) for pair in pairs if pair not in ledger.items.ids)
+    new = dict.fromkeys(
+        pair for pairs in (campaign.pool, campaign.drawn, fixed) for pair in pairs if pair not in ledger.items.ids
+    )
     order = secrets.SystemRandom().sample(list(new), len(new))
     for number, (topic, document) in enumerate(order, ledger.next_id(schema.items)):
         yield {"id": number, "topic": topic, "document": document}

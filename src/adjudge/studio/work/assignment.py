@@ -7,7 +7,8 @@ judging most go out first: the least judged ones or, with adaptive redundancy, t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from adjudge.studio.record.items import Ids, Items, ItemSet, expected_information, settled_items
 from adjudge.studio.records import FixedSet
 from adjudge.studio.settings import Redundancy
+
+TOPICS_COMPARED = 8  # of which the one is drawn whose graded documents were shown least
 
 
 class PlannedSet(NamedTuple):
@@ -92,13 +95,27 @@ def work_sets(
         ids = items.topic_items[t]
         ids = ids[allowed[ids]]
         ids = ids[~met.among(ids)]
-        ids = ids[np.argsort(-priorities[ids], kind="stable")]
+        ids = _best_block(ids[np.argsort(-priorities[ids], kind="stable")], items.block, priorities, size)
         if len(ids) < size or t in used:
             rest.append(ids)
             continue
         chosen.append(_shuffled_ids(ids[:size], rng))
         rest.append(ids[size:])
     return chosen + _leftovers(rest, sets - len(chosen), size, rng)
+
+
+def _best_block(ids: Ids, block: NDArray[np.int32], priorities: NDArray[np.float64], size: int) -> Ids:
+    """Return sorted items with those of one block first: the one whose best set has the highest priority.
+
+    Documents that recur together are then no sign of gold, since those of a block of work do so too. If no block can
+    fill a set, the order stays.
+    """
+    of = block[ids]
+    blocks = [part for part in (ids[of == b] for b in np.unique(of)) if len(part) >= size]
+    if not blocks:
+        return ids
+    best = max(blocks, key=lambda part: float(priorities[part[:size]].sum()))
+    return np.concatenate([best, ids[of != block[best[0]]]])
 
 
 def _leftovers(rest: Sequence[Ids], sets: int, size: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -137,7 +154,77 @@ def choose_by_topic(sets: Iterable[FixedSet], count: int, used_topics: Collectio
     return [*chosen, *others][:count]
 
 
-def plan_fixed(source: FixedSet, items: Items, rng: np.random.Generator) -> PlannedSet:
-    """Return a fixed set, its documents in random order."""
-    ids = np.array([items.ids[pair] for pair in source.pairs], np.int64)
-    return PlannedSet(source.use, source.name, _shuffled_ids(ids, rng))
+def draw_gold(
+    items: Items,
+    count: int,
+    costs: Mapping[tuple[int, ...], float],
+    is_barred: Callable[[int], bool],
+    used_topics: Collection[str],
+    rng: np.random.Generator,
+) -> list[PlannedSet]:
+    """Return up to ``count`` gold sets drawn from the graded documents, if possible of different topics.
+
+    The documents that were shown least are drawn first, ties at random. Of a few topics that can fill a set, and of
+    the compositions that are possible there, it takes the one with the lowest sum of ``costs`` (the error of the gate)
+    and the mean number of times that its documents were shown.
+
+    Parameters
+    ----------
+    items
+        The items of the campaign; ``gold`` and ``shown`` are read.
+    count
+        How many sets are wanted.
+    costs
+        The compositions that may be drawn (``gate_designer.set_costs``).
+    is_barred
+        Whether an item may not be drawn: one that the judge has met, or whose gold was ruled wrong.
+    used_topics
+        Topics of other sets of the assignment, which are used only if there is no other.
+    rng
+        The source of randomness.
+    """
+    names = list(items.gold)
+    shuffled = [names[k] for k in rng.permutation(len(names))]
+    free = [topic for topic in shuffled if topic not in used_topics]
+    others = [topic for topic in shuffled if topic in used_topics]
+    drawn: list[PlannedSet] = []
+    for group in (free, others):
+        able = _drawable_sets(items, group, costs, is_barred, rng)
+        best = sorted(islice(able, max(TOPICS_COMPARED, count - len(drawn))), key=lambda scored: scored[0])
+        drawn += [PlannedSet("gold", "", tuple(ids)) for _, ids in best[: count - len(drawn)]]
+    return drawn
+
+
+def _drawable_sets(
+    items: Items,
+    topics: Iterable[str],
+    costs: Mapping[tuple[int, ...], float],
+    is_barred: Callable[[int], bool],
+    rng: np.random.Generator,
+) -> Iterator[tuple[float, list[int]]]:
+    """Yield the best set of each topic that can fill one, with its score; a low score is good."""
+    for topic in topics:
+        ranked = [
+            sorted((float(items.shown[id_] + rng.random()), id_) for id_ in ids if not is_barred(id_))
+            for ids in items.gold[topic]
+        ]
+        sums = [list(accumulate((shown for shown, _ in part), initial=0.0)) for part in ranked]
+        needs = {grades: [grades.count(grade) for grade in range(len(ranked))] for grades in costs}
+        scores = [
+            (costs[grades] + sum(part[n] for part, n in zip(sums, need, strict=True)) / len(grades), need)
+            for grades, need in needs.items()
+            if all(n < len(part) for part, n in zip(sums, need, strict=True))
+        ]
+        if scores:
+            score, need = min(scores)
+            yield score, [id_ for part, n in zip(ranked, need, strict=True) for _, id_ in part[:n]]
+
+
+def plan_fixed(source: FixedSet, items: Items) -> PlannedSet:
+    """Return a fixed set as it is in the file."""
+    return PlannedSet(source.use, source.name, tuple(items.ids[pair] for pair in source.pairs))
+
+
+def shuffle_documents(plan: PlannedSet, rng: np.random.Generator) -> PlannedSet:
+    """Return a set with its documents in random order."""
+    return plan._replace(items=_shuffled_ids(np.array(plan.items, np.int64), rng))

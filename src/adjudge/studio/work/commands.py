@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import chain, islice
 
 import numpy as np
 from sqlalchemy import Table
 
+from adjudge.studio.gate_designer import set_costs
 from adjudge.studio.gates import Answer, Problem, Verdict, problems
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import judgments_hash
@@ -100,29 +102,46 @@ def _plan_qualification(ledger: Ledger, judge: Person, rng: np.random.Generator)
     """Plan the sets of a qualification, first those that the judge has not had."""
     jobs = [job for job in ledger.campaign.sets if job.use == "qualification"]
     jobs = sorted((jobs[k] for k in rng.permutation(len(jobs))), key=lambda job: job.name in judge.sets)
-    return [assign.plan_fixed(job, ledger.items, rng) for job in jobs[: ledger.campaign.settings.qualification.jobs]]
+    plans = [assign.plan_fixed(job, ledger.items) for job in jobs[: ledger.campaign.settings.qualification.jobs]]
+    return [assign.shuffle_documents(plan, rng) for plan in plans]
 
 
 def _plan_work(ledger: Ledger, judge: Person, rng: np.random.Generator) -> list[assign.PlannedSet]:
     """Plan the sets of an assignment in random order, gold among them, if possible of different topics."""
     settings, gold_sets = ledger.campaign.settings, ledger.campaign.settings.assignment.gold_sets
     monitoring = list(islice(_fixed_sets(ledger, judge, "monitoring", rng), 1))
-    gold = assign.choose_by_topic(
-        _fixed_sets(ledger, judge, "gold", rng), gold_sets, [fixed.topic for fixed in monitoring]
-    )
-    if len(gold) < gold_sets:
+    chosen = [assign.plan_fixed(fixed, ledger.items) for fixed in monitoring]
+    chosen += _gold_sets(ledger, judge, [fixed.topic for fixed in monitoring], rng)
+    if len(chosen) < len(monitoring) + gold_sets:
         raise Refused(409, "nothing", "You have met every check set there is: there is no more work for you for now.")
-    chosen = monitoring + gold
     allowed = assign.open_items(ledger.items, settings.redundancy, ledger.belief)
     priorities = assign.priority(ledger.items, settings.redundancy, ledger.belief, ledger.typical, rng)
-    used = {ledger.items.topics[fixed.topic] for fixed in chosen}
+    used = {ledger.items.topics[ledger.items.pairs[plan.items[0]][0]] for plan in chosen}
     shape = (settings.assignment.sets - len(chosen), settings.assignment.documents)
     work = assign.work_sets(ledger.items, judge.met, shape, allowed, priorities, rng, used)
     if not work and not monitoring:
         raise Refused(409, "nothing", "Every document is judged or with another judge: there is no work for now.")
-    planned = [assign.plan_fixed(fixed, ledger.items, rng) for fixed in chosen]
+    planned = [assign.shuffle_documents(plan, rng) for plan in chosen]
     planned += [assign.PlannedSet("work", "", items) for items in work]
     return [planned[k] for k in rng.permutation(len(planned))]
+
+
+def _gold_sets(
+    ledger: Ledger, judge: Person, used_topics: Sequence[str], rng: np.random.Generator
+) -> list[assign.PlannedSet]:
+    """Return the gold sets of an assignment: drawn from all graded documents, or chosen from the fixed ones."""
+    settings = ledger.campaign.settings
+    count = settings.assignment.gold_sets
+    if settings.assignment.draw_gold:
+        costs = set_costs(settings.assignment.documents, settings.gate)
+        return assign.draw_gold(ledger.items, count, costs, partial(_is_barred, ledger, judge), used_topics, rng)
+    fixed = assign.choose_by_topic(_fixed_sets(ledger, judge, "gold", rng), count, used_topics)
+    return [assign.plan_fixed(source, ledger.items) for source in fixed]
+
+
+def _is_barred(ledger: Ledger, judge: Person, item: int) -> bool:
+    """Return whether an item may not be gold for a judge: they have met it, or its gold was ruled wrong."""
+    return item in judge.met or item in ledger.overruled
 
 
 def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generator) -> Iterator[FixedSet]:
@@ -132,8 +151,7 @@ def _fixed_sets(ledger: Ledger, judge: Person, use: str, rng: np.random.Generato
     """
     sets = assign.unmet_sets(ledger.campaign.sets, use, judge.sets)
     for k in rng.permutation(len(sets)):
-        ids = [ledger.items.ids[pair] for pair in sets[k].pairs]
-        if not any(id_ in judge.met or id_ in ledger.overruled for id_ in ids):
+        if not any(_is_barred(ledger, judge, ledger.items.ids[pair]) for pair in sets[k].pairs):
             yield sets[k]
 
 
