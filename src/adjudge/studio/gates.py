@@ -65,7 +65,10 @@ class Answer(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Why a set cannot be finished (untold, unranked, same-rank or order), and the slots of the documents concerned."""
+    """Why a set cannot be finished, and the slots of the documents concerned.
+
+    The kinds are untold, unranked, same-rank, order, and brief: judged in too short a time.
+    """
 
     kind: str
     slots: tuple[int, ...]  # for "order": the relevant document, then the irrelevant one above it

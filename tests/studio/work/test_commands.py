@@ -605,3 +605,67 @@ def test_gold_that_was_ruled_wrong_is_not_drawn(file_crowd):
     created.store.ledger.overruled |= {id_ for by_grade in graded for ids in by_grade for id_ in ids[1:]}
     with pytest.raises(Refused, match="You have met every check set"):
         created.open_work(created.person("ann"))
+
+
+def test_a_qualification_that_is_given_up_is_used(file_crowd):
+    """Its documents were shown: taking it again and again would let a judge read them all."""
+    created = file_crowd("[qualification]\nattempts = 2\njobs = 2\ncorrect = 2\n")
+    ann, ledger = created.person("ann"), created.store.ledger
+    first = created.open_work(ann)
+    created.do(c.release, ann, first.token)
+    assert ledger.people[ann].attempts == 1
+    second = created.open_work(ann)
+    assert not {entry.name for entry in first.sets} & {entry.name for entry in second.sets}
+    created.do(c.release, ann, second.token)
+    with pytest.raises(Refused, match="qualification was not passed"):
+        created.open_work(ann)
+    with created.store.reading() as connection:
+        assert load_ledger(connection, created.campaign).people[ann].attempts == 2
+
+
+def test_a_qualification_that_ran_out_is_continued(file_crowd):
+    """With the same documents and the answers so far, in the same order; no attempt is used."""
+    created = file_crowd()
+    ann, ledger = created.person("ann"), created.store.ledger
+    first = created.open_work(ann)
+    created.do(c.save_answers, ann, first.sets[0].token, created.answers(first.sets[0])[:2])
+    answers = [list(part.answers) for part in first.sets]
+    created.time[0] += 10**5
+    created.do(c.expire)
+    second = created.open_work(ann)
+    assert second is not first
+    assert [part.items for part in second.sets] == [part.items for part in first.sets]
+    assert [part.answers for part in second.sets] == answers
+    assert not {part.token for part in first.sets} & {part.token for part in second.sets}
+    assert ledger.people[ann].attempts == 0
+    assert created.through(ann).outcome == "passed"
+
+
+def test_a_hasty_set_is_held_and_not_returned(file_crowd):
+    """The page asks to hold it: the set stays open with the seconds that each document needs; then it is finished."""
+    created = file_crowd(FREE, monitoring=0)
+    ann = created.person("ann")
+    first = created.open_work(ann).sets[0]
+    answers = created.answers(first)
+    answers[1]["seconds"] = answers[3]["seconds"] = 2.5
+    created.time[0] += 60
+    _, found = created.do(c.finish_set, ann, first.token, answers, hold=True)
+    assert [(problem.kind, problem.slots) for problem in found] == [("brief", (1,)), ("brief", (3,))]
+    assert first.finished is None
+    now = created.time[0]
+    assert c.missing_seconds(created.store.ledger, now, first, first.answers) == [0.0, 3.5, 0.0, 3.5, 0.0]
+    later = [row | {"key": f"later {row['slot']}", "seconds": 10.0} for row in answers]
+    assert created.do(c.finish_set, ann, first.token, later, hold=True)[1] == []
+
+
+def test_the_clock_of_the_studio_decides_what_is_missing(file_crowd):
+    """Claims of a page beyond the time that has passed do not count; a qualification has no time gate."""
+    created = file_crowd(FREE, monitoring=0)
+    first = created.open_work(created.person("ann")).sets[0]
+    created.time[0] += 10
+    answers = created.answers(first)
+    claimed = [c.Answer(1, True, 1, row["seconds"]) for row in answers]
+    assert c.missing_seconds(created.store.ledger, created.time[0], first, claimed) == [4.0] * 5
+    qualifying = file_crowd()
+    part = qualifying.open_work(qualifying.person("bob")).sets[0]
+    assert c.missing_seconds(qualifying.store.ledger, qualifying.time[0], part, part.answers) == [0.0] * 5

@@ -365,7 +365,8 @@ class Ledger:
         if outcome in ("passed", "returned"):
             person.passed += outcome == "passed" and assignment.kind == "work"
             person.returned += outcome == "returned" and assignment.kind == "work"
-            person.attempts += assignment.kind == "qualification"
+        graded, given_up = outcome in ("passed", "returned"), row["by"] == person.id
+        person.attempts += assignment.kind == "qualification" and (graded or given_up)
         for part in assignment.sets:
             if part.use == "work":
                 self.items.lease(part.items, -1)

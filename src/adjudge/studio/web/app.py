@@ -12,7 +12,6 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from types import FrameType
 from urllib.parse import urlsplit
 
@@ -20,7 +19,6 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from fastapi.staticfiles import StaticFiles
 from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
@@ -43,6 +41,7 @@ from adjudge.studio.web import (
     routes_second_factor,
     routes_sign_in,
 )
+from adjudge.studio.web.bundle import STATIC, StaticFilesWithBundle
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
 from adjudge.studio.web.security import COMMON_HEADERS, FACTOR_FIRST, Headers, inner_path, page_policy, root_of
@@ -53,7 +52,6 @@ LOG = logging.getLogger("adjudge")
 # paths that accept tables of judgments, or documents and pairs
 UPLOADS = ("/desk/data", "/api/import", "/api/v1/judgments", "/desk/campaign/documents")
 UPLOAD_BYTES = dict.fromkeys(UPLOADS, 100_000_000)
-STATIC = Path(__file__).parent / "static"
 
 
 def create_app(studio: Studio, root: str = "") -> FastAPI:
@@ -90,7 +88,7 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
         app.include_router(routes.router)
     app.include_router(routes_api.description)
     # Only static files are compressed: the compressed length of a page with secrets would reveal something about them.
-    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
+    app.mount("/static", GZipMiddleware(StaticFilesWithBundle(directory=STATIC)), name="static")
     app.add_exception_handler(Refused, _handle_refused)
     app.add_exception_handler(AdjudgeError, _handle_campaign_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)

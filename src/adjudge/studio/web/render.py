@@ -25,6 +25,7 @@ from adjudge.errors import quote
 from adjudge.studio.access import may
 from adjudge.studio.gate_designer import SPAMMERS
 from adjudge.studio.records import Refused
+from adjudge.studio.web.bundle import judge_script
 from adjudge.studio.web.security import Caller, inner_path, root_of, studio_of
 
 FALLBACK = "en"
@@ -122,7 +123,7 @@ def _environment() -> Environment:
     escape = select_autoescape(default=True)
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=escape, trim_blocks=True)
     numbers = (percent, number, count, duration, ago, minute, iso_time, interval)
-    names = (relevance_name, grade_name, label_counts, criterion_name, spammer_name, sentence)
+    names = (relevance_name, grade_name, label_counts, criterion_name, spammer_name, sentence, judge_script)
     formats: dict[str, Any] = {function.__name__: function for function in (*numbers, *names)}
     environment.globals.update(formats, DASH=DASH, LISTED=LISTED)
     environment.filters["criterion_name"] = criterion_name

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from adjudge.studio.gates import problems
+from adjudge.studio.gates import Problem, problems
 from adjudge.studio.platforms import completion_return
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.web.security import check_rate, frame_origins, require_judge, studio_of
@@ -58,6 +59,12 @@ class SetAnswers(Body):
     def rows(self) -> list[dict[str, Any]]:
         """Return the answers as rows."""
         return [answer.model_dump() for answer in self.answers]
+
+
+class FinishedSet(SetAnswers):
+    """The answers to all documents of a set, which is finished with them."""
+
+    hold: bool = False  # whether a set that took too little time stays open; otherwise the work is returned at its end
 
 
 class SetReference(Body):
@@ -114,7 +121,9 @@ async def save_answers(request: Request, body: SetAnswers) -> dict[str, Any]:
     def view(ledger: Ledger, now: float, saved: list[str]) -> dict[str, Any]:
         current = ledger.set_of[body.set]
         left = views.seconds_left(ledger, now, ledger.assignments[current.assignment])
-        return {"saved": saved, "problems": commands.problem_rows(problems(current.answers)), "seconds_left": left}
+        missing = commands.missing_seconds(ledger, now, current, current.answers)
+        found = commands.problem_rows(problems(current.answers))
+        return {"saved": saved, "problems": found, "seconds_left": left, "missing": missing}
 
     response: dict[str, Any] = await studio_of(request).do(
         commands.save_answers, require_judge(request).person.id, body.set, body.rows(), then=view
@@ -123,14 +132,13 @@ async def save_answers(request: Request, body: SetAnswers) -> dict[str, Any]:
 
 
 @router.post("/api/finish")
-async def finish(request: Request, body: SetAnswers) -> Any:
+async def finish(request: Request, body: FinishedSet) -> Any:
     """Finish a set, and return the next set or the review."""
 
     def view(ledger: Ledger, now: float, finished: tuple[int, Any]) -> tuple[int, dict[str, Any]]:
         number, wrong = finished
         if wrong:
-            error = {"error": "The answers do not fit together yet.", "code": "incompatible"}
-            return 409, {**error, "problems": commands.problem_rows(wrong)}
+            return 409, _incompatible(ledger, now, body.set, wrong)
         current = ledger.assignments[number]
         if current.outcome and current.sets[-1].finished is None:
             return 410, {"error": "This assignment is over: it expired or was given up.", "code": "over"}
@@ -139,8 +147,22 @@ async def finish(request: Request, body: SetAnswers) -> Any:
         return 200, views.assignment_view(ledger, now, current)
 
     studio, judge = studio_of(request), require_judge(request)
-    status, response = await studio.do(commands.finish_set, judge.person.id, body.set, body.rows(), then=view)
+    status, response = await studio.do(
+        commands.finish_set, judge.person.id, body.set, body.rows(), body.hold, then=view
+    )
     return JSONResponse(response, status)
+
+
+def _incompatible(ledger: Ledger, now: float, token: str, wrong: Sequence[Problem]) -> dict[str, Any]:
+    """Return why a set cannot be finished yet; if too little time was spent, with the missing seconds of documents."""
+    found = {"problems": commands.problem_rows(wrong)}
+    if wrong[0].kind != "brief":
+        return {"error": "The answers do not fit together yet.", "code": "incompatible", **found}
+    current = ledger.set_of[token]
+    missing = commands.missing_seconds(ledger, now, current, current.answers)
+    least = ledger.campaign.settings.gate.seconds
+    error = f"Every document needs at least {least:g} s of active time."
+    return {"error": error, "code": "brief", **found, "missing": missing}
 
 
 @router.get("/api/review/{token}")

@@ -37,7 +37,8 @@ from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Overview, Site, overview, roles
 from adjudge.studio.studio import Studio
-from adjudge.studio.web.app import STATIC, create_app, open_campaign, set_address
+from adjudge.studio.web.app import create_app, open_campaign, set_address
+from adjudge.studio.web.bundle import STATIC
 from adjudge.studio.web.operations import Observe, SiteMeters, is_local, unready_reason
 from adjudge.studio.web.render import fill, front_page, preferred_language, texts
 from adjudge.studio.web.routes_sign_in import KNOWN_ROLES

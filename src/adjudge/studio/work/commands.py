@@ -17,10 +17,10 @@ import numpy as np
 from sqlalchemy import Table
 
 from adjudge.studio.gate_designer import set_costs
-from adjudge.studio.gates import Answer, Problem, Verdict, problems
+from adjudge.studio.gates import Answer, Problem, Verdict, active_seconds, problems
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import judgments_hash
-from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set
+from adjudge.studio.record.ledger import UNDECIDED, Assignment, Ledger, Person, Set
 from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import FixedSet, Refused
 from adjudge.studio.work import assignment as assign
@@ -43,6 +43,7 @@ def new_token() -> str:
 Rows = list[tuple[Table, Row]]
 FINISHING = 20  # answers to a document beyond the quota, so that a set can still be finished
 RETURNED_TOO_OFTEN = "{n} assignments did not pass the checks."  # why the studio itself pauses a judge
+NOT_PASSED = "The qualification was not passed."
 ENDED = ("passed", "approved", "returned", "submitted")  # outcomes of work that was done to its end
 
 
@@ -63,11 +64,14 @@ def take_assignment(ledger: Ledger, now: float, person: int, rng: np.random.Gene
             {"id": number, "at": now, "person": person, "kind": kind, "token": token, "outside": outside},
         )
     ]
+    interrupted = _interrupted_qualification(ledger, judge) if kind == "qualification" else None
     for position, plan in enumerate(planned):
         id_ = ledger.next_id(schema.sets, position + 1)
         row = {"id": id_, "assignment": number, "position": position, "use": plan.use, "name": plan.name}
         rows.append((schema.sets, {**row, "token": new_token()}))
         rows += [(schema.slots, {"set": id_, "slot": slot, "item": item}) for slot, item in enumerate(plan.items)]
+    if interrupted is not None:
+        rows += _copied_answers(ledger, now, interrupted)
     return Change(rows, number, (judge.name, "assignment taken", {"assignment": number, "sets": len(planned)}))
 
 
@@ -99,11 +103,35 @@ def next_kind(ledger: Ledger, judge: Person) -> str:
 
 
 def _plan_qualification(ledger: Ledger, judge: Person, rng: np.random.Generator) -> list[assign.PlannedSet]:
-    """Plan the sets of a qualification, first those that the judge has not had."""
+    """Plan the sets of a qualification, first those that the judge has not had; one that ran out is continued."""
+    interrupted = _interrupted_qualification(ledger, judge)
+    if interrupted is not None:
+        return [assign.PlannedSet(part.use, part.name, tuple(part.items)) for part in interrupted.sets]
     jobs = [job for job in ledger.campaign.sets if job.use == "qualification"]
     jobs = sorted((jobs[k] for k in rng.permutation(len(jobs))), key=lambda job: job.name in judge.sets)
     plans = [assign.plan_fixed(job, ledger.items) for job in jobs[: ledger.campaign.settings.qualification.jobs]]
     return [assign.shuffle_documents(plan, rng) for plan in plans]
+
+
+def _interrupted_qualification(ledger: Ledger, judge: Person) -> Assignment | None:
+    """Return the qualification that a judge can continue because its time ran out, or None."""
+    last = current_assignment(ledger, judge)
+    return last if last is not None and (last.kind, last.outcome) == ("qualification", "expired") else None
+
+
+def _copied_answers(ledger: Ledger, now: float, before: Assignment) -> Rows:
+    """Return the rows of the answers of an assignment, for the new one that continues it."""
+    rows: Rows = []
+    for position, part in enumerate(before.sets):
+        set_ = ledger.next_id(schema.sets, position + 1)
+        for slot, answer in enumerate(part.answers):
+            if answer == UNDECIDED:
+                continue
+            id_ = ledger.next_id(schema.answers, len(rows) + 1)
+            row = {"id": id_, "at": now, "set": set_, "key": f"continued {slot}", "slot": slot, "rank": answer.rank}
+            told = {"relevance": answer.relevance, "told": int(answer.decided)}
+            rows.append((schema.answers, {**row, **told, "seconds": answer.seconds, "comment": answer.comment}))
+    return rows
 
 
 def _plan_work(ledger: Ledger, judge: Person, rng: np.random.Generator) -> list[assign.PlannedSet]:
@@ -208,8 +236,12 @@ def own_set(ledger: Ledger, person: int, token: str) -> Set:
     return part
 
 
-def finish_set(ledger: Ledger, now: float, person: int, token: str, sent: Sequence[Row]) -> Change:
-    """Finish a set, if its answers are compatible; after the last set the assignment is graded."""
+def finish_set(ledger: Ledger, now: float, person: int, token: str, sent: Sequence[Row], hold: bool = False) -> Change:
+    """Finish a set, if its answers are compatible; after the last set the assignment is graded.
+
+    With ``hold``, a set with a document that was judged in too short a time stays open, so that its judge can read on;
+    without, the assignment is returned at its end.
+    """
     part = own_set(ledger, person, token)
     assignment = ledger.assignments[part.assignment]
     if part.finished is not None:
@@ -218,6 +250,9 @@ def finish_set(ledger: Ledger, now: float, person: int, token: str, sent: Sequen
     most = ledger.campaign.settings.limits.answers_per_document
     rows, answers = _answer_rows(ledger, part, now, sent, most + FINISHING)
     incompatible = problems(answers)
+    if hold and not incompatible:
+        missing = missing_seconds(ledger, now, part, answers)
+        incompatible = [Problem("brief", (slot,)) for slot, seconds in enumerate(missing) if seconds]
     if incompatible:
         return Change(rows, (assignment.id, incompatible))
     rows.append((schema.finishes, {"set": part.id, "at": now}))
@@ -225,6 +260,15 @@ def finish_set(ledger: Ledger, now: float, person: int, token: str, sent: Sequen
         return Change(rows, (assignment.id, []))
     graded, audit = _grade(ledger, now, assignment, part, answers)
     return Change(rows + graded, (assignment.id, []), audit)
+
+
+def missing_seconds(ledger: Ledger, now: float, part: Set, answers: Sequence[Answer]) -> list[float]:
+    """Return the active seconds that each document of the current set needs before it can pass the time gate."""
+    assignment = ledger.assignments[part.assignment]
+    if assignment.kind != "work":
+        return [0.0] * len(answers)
+    seconds = active_seconds([answer.seconds for answer in answers], now - assignment.opened)
+    return [max(0.0, ledger.campaign.settings.gate.seconds - counted) for counted in seconds]
 
 
 def _grade(
@@ -270,7 +314,7 @@ def _standing_rows(ledger: Ledger, now: float, judge: Person, assignment: Assign
         if verdict.passed:
             standing = "qualified"
         elif judge.attempts + 1 >= settings.qualification.attempts:
-            standing, reason = "unqualified", "The qualification was not passed."
+            standing, reason = "unqualified", NOT_PASSED
     elif not verdict.passed and judge.returned + 1 >= settings.pay.most_returns:
         standing, reason = "paused", RETURNED_TOO_OFTEN.format(n=judge.returned + 1)
     if not standing:
@@ -326,13 +370,18 @@ def submitted_detail(row: Row) -> Row:
 
 
 def release(ledger: Ledger, now: float, person: int, token: str) -> Change:
-    """Give up an open assignment: its documents go to other judges."""
+    """Give up an open assignment: its documents go to other judges; of a qualification, the attempt is used."""
     assignment = own_assignment(ledger, person, token)
     if assignment.outcome:
         return Change(answer=True)
     row = outcome_row(ledger, now, assignment.id, "released", by=person)
-    audit = (ledger.people[person].name, "assignment released", {"assignment": assignment.id})
-    return Change([(schema.outcomes, row)], True, audit)
+    judge = ledger.people[person]
+    audit = (judge.name, "assignment released", {"assignment": assignment.id})
+    rows: Rows = [(schema.outcomes, row)]
+    last_attempt = judge.attempts + 1 >= ledger.campaign.settings.qualification.attempts
+    if assignment.kind == "qualification" and last_attempt and judge.standing == "new":
+        rows.append(standing_row(ledger, now, person, "unqualified", NOT_PASSED))
+    return Change(rows, True, audit)
 
 
 def own_assignment(ledger: Ledger, person: int, token: str) -> Assignment:

@@ -7,6 +7,7 @@ export class Failure extends Error {
     this.status = status;
     this.code = body.code ?? "";
     this.problems = body.problems ?? [];
+    this.missing = body.missing ?? []; // seconds that documents of the set need, by slot
     this.wait = wait; // seconds the studio asks us to wait
   }
 

@@ -145,7 +145,10 @@ function message(sentence) {
 
 /** Give up the assignment, after a confirmation. */
 async function release() {
-  if (!work || (await showDialog(dialog("release"))) !== "yes") return;
+  if (!work) return;
+  const means = work.kind === "qualification" ? t("release_means_qualification") : t("release_means");
+  partsOf(dialog("release"))("means").textContent = means;
+  if ((await showDialog(dialog("release"))) !== "yes") return;
   const leaving = work;
   try {
     await send("/api/release", { assignment: leaving.token });

@@ -8,11 +8,21 @@ export function problemSentence({ kind, slots }) {
   const values = { a: names[0], b: names[1] };
   const sentences = {
     order: () => t("problem_order", values),
+    brief: () => t("problem_brief", { names: listed(names), n: names.length }),
     untold: () => t("problem_untold", { names: listed(names), n: names.length }),
     unranked: () => t("problem_unranked", { names: listed(names), n: names.length }),
     "same-rank": () => t("problem_same_rank", values),
   };
   return (sentences[kind] ?? sentences.unranked)();
+}
+
+/** Return what a judge who is faster than the time gate must still do: read the open document on, or open others. */
+export function holdSentence(missing, opened) {
+  const slots = missing.flatMap((seconds, slot) => (seconds > 0 ? [slot] : []));
+  const others = listed(slots.filter((slot) => slot !== opened).map(letter));
+  if (!missing[opened]) return t("hold_others", { names: others, n: slots.length });
+  const values = { name: letter(opened), n: Math.ceil(missing[opened]), names: others };
+  return slots.length > 1 ? t("hold_both", values) : t("hold_open", values);
 }
 
 /** Return the name of a criterion, the needed value and the reached value as text. */
@@ -37,7 +47,7 @@ export function ruleSentences(rules, kind) {
 }
 
 function qualificationRules({ qualification: { correct, gold, attempts } }) {
-  const tries = attempts ? [t("rule_attempts", { n: attempts })] : [];
+  const tries = attempts ? [t("rule_attempts", { n: attempts }), t("rule_attempt_counts")] : [];
   return [t("rule_qualification", { correct, n: gold }), ...tries];
 }
 

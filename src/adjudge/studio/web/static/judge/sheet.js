@@ -5,7 +5,7 @@ import { createHistory } from "./history.js";
 import { preferences } from "./preferences.js";
 import * as ranking from "./ranking.js";
 import { createRows, verdictName, verdictText } from "./rows.js";
-import { problemSentence } from "./sentences.js";
+import { holdSentence, problemSentence } from "./sentences.js";
 import { createTabs } from "./tabs.js";
 import { letter, t } from "./text.js";
 
@@ -19,6 +19,7 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
   const rows = createRows(part("ranking"), documents, { move, open });
   const tabs = createTabs(part("tabs"), documents, least, open);
   let opened = null;
+  let held = false; // whether everything is judged, but in too short a time
 
   /** Apply a new state, report what is new in it, and draw it. */
   function take(next, group = null) {
@@ -108,28 +109,65 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     tabs.drawTime(seconds);
     part("time").textContent = short ? t("time_short", { n, least }) : t("time_fine", { n });
     part("time").classList.toggle("brief", short);
+    if (held) countDown();
+  }
+
+  /** Return the seconds that each document must still be read. */
+  const missing = () => seconds.map((spent) => Math.max(0, least - spent));
+  const needsTime = () => missing().some((left) => left > 0);
+
+  /** Draw the seconds that are missing; only their end is announced, so that a screen reader is not interrupted. */
+  function countDown() {
+    const found = ranking.problems(history.now);
+    drawMessage(found);
+    if (!found.length && !held) announce(messageOf(found));
+  }
+
+  /** Open a document that must be read on, and say how long. */
+  function readOn() {
+    const left = missing();
+    if (!left[opened]) open(left.findIndex((seconds) => seconds > 0));
+    draw();
+    announce(messageOf(ranking.problems(history.now)));
   }
 
   /** Show why the set cannot be finished yet, or that it can. */
   function showProblems(found) {
     const wrong = found.find((problem) => problem.kind === "order");
     const [a, b] = wrong?.slots.map(letter) ?? [];
-    part("message").dataset.kind = wrong ? "wrong" : found.length ? "open" : "fine";
-    part("message-text").textContent = messageOf(found);
     part("fix").hidden = !wrong;
     part("fix-text").textContent = wrong ? t("fix", { a, b }) : "";
-    part("next").setAttribute("aria-disabled", String(found.length > 0));
+    drawMessage(found);
     rows.draw(history.now, opened, wrong?.slots ?? []);
   }
 
-  const messageOf = (found) => (found.length ? problemSentence(found[0]) : isLast ? t("ready_last") : t("ready"));
+  /** Draw the message and the button that leaves the set; it is held while documents need more time. */
+  function drawMessage(found) {
+    held = !found.length && needsTime();
+    const wrong = found.some((problem) => problem.kind === "order");
+    const total = Math.ceil(missing().reduce((sum, left) => sum + left, 0));
+    const word = isLast ? t("finish") : t("next_set");
+    part("message").dataset.kind = wrong ? "wrong" : found.length || held ? "open" : "fine";
+    setText("message-text", messageOf(found));
+    setText("next-text", held ? t("next_held", { next: word, n: total }) : word);
+    part("next").setAttribute("aria-disabled", String(found.length > 0 || held));
+  }
+
+  function setText(name, text) {
+    if (part(name).textContent !== text) part(name).textContent = text;
+  }
+
+  function messageOf(found) {
+    if (found.length) return problemSentence(found[0]);
+    if (needsTime()) return holdSentence(missing(), opened);
+    return isLast ? t("ready_last") : t("ready");
+  }
 
   function write() {
     part("topic").textContent = topic.query;
     part("description").textContent = topic.description;
     part("narrative").textContent = topic.narrative;
     part("more").hidden = !topic.description && !topic.narrative;
-    part("next-text").textContent = isLast ? t("finish") : t("next_set");
   }
 
   function hear() {
@@ -156,6 +194,9 @@ export function createSheet({ part, set, seconds, placed, least, viewer, isLast,
     fix,
     drawTime,
     showProblems,
+    readOn,
+    /** Return whether everything is judged, but in too short a time. */
+    isHeld: () => held,
     undo: () => back("undo", t("undone")),
     redo: () => back("redo", t("redone")),
     rank: (rank) => rank <= documents.length && move(opened, rank - 1),

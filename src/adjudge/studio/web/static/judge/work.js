@@ -126,6 +126,7 @@ export function openWork(main, first, context) {
     if (busy) return;
     const incomplete = problems(sheet.state);
     if (incomplete.length) return refuse(incomplete);
+    if (sheet.isHeld()) return sheet.readOn();
     busy = true;
     part("next").setAttribute("aria-busy", "true");
     try {
@@ -143,7 +144,7 @@ export function openWork(main, first, context) {
   async function leave() {
     const { token } = assignment.set;
     const answerTo = (slot) => ({ key: uniqueKey(), ...answerOf(sheet.state, slot), seconds: seconds[slot] });
-    const body = { set: token, answers: assignment.set.documents.map((one) => answerTo(one.slot)) };
+    const body = { set: token, answers: assignment.set.documents.map((one) => answerTo(one.slot)), hold: true };
     view.inert = true; // changes made now would come too late
     const answer = await persist(
       () => send("/api/finish", body),
@@ -167,9 +168,18 @@ export function openWork(main, first, context) {
     if (untold) sheet.open(untold.slots[0]);
   }
 
+  /** Count as the studio does, whose clock decides, where it has counted fewer seconds. */
+  function recount(missing) {
+    missing.forEach((left, slot) => {
+      if (left > 0) seconds[slot] = Math.min(seconds[slot], context.rules.seconds - left);
+    });
+    sheet.readOn();
+  }
+
   function failed(error) {
     if (!(error instanceof Failure)) throw error;
     if (error.status === 401 || error.status === 403) return context.signedOut();
+    if (error.code === "brief") return recount(error.missing);
     if (error.status === 409 && error.problems.length) return refuse(error.problems);
     if (error.code === "quota") return context.message(t("quota"));
     if (error.code === "finished" || error.code === "early") return end(context.elsewhere);
@@ -235,5 +245,5 @@ export function openWork(main, first, context) {
   enter(first);
   part("topic").focus();
   outbox.flush();
-  return { close, end, token: first.token };
+  return { close, end, token: first.token, kind: first.kind };
 }
