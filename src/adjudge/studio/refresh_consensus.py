@@ -40,6 +40,7 @@ from adjudge.studio.consensus import (
     read_summary,
     replace_file,
 )
+from adjudge.studio.copying import PAIRS, TOO_LITTLE, Pairs, find_pairs, pairs_json
 from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold, Pair
 from adjudge.studio.settings import Settings, load_settings
@@ -117,9 +118,12 @@ def _write_cards(result: Consensus, rows: AcceptedJudgments, summary: dict[str, 
     began, worked = time.perf_counter(), time.process_time()
     judges: dict[str, Any] = {"labels": list(LABELS), "judges": [], "drift": ""}
     second_looks: dict[str, Any] = {}
+    pairs = Pairs(TOO_LITTLE)
     if result.fit is not None and result.judgments is not None:
         second_looks = item_rows(result.fit, result.judgments, rows.pairs)
         judges = judge_rows(result.fit, result.judgments, {name: number for number, name in rows.names.items()})
+        pairs = find_pairs(result.fit, result.judgments, rows)
+    replace_file(target / PAIRS, json_bytes(pairs_json(pairs)))
     replace_file(target / ITEMS, json_bytes(second_looks))
     replace_file(target / JUDGES, json_bytes(judges))
     drawn = {"judgments": summary["judgments"], "at": time.time(), "seconds": round(time.process_time() - worked, 3)}

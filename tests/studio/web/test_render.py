@@ -156,12 +156,6 @@ def test_the_form_fits_the_number(n, said):
     assert fill(texts("en")["offline"], n=n) == said
 
 
-def test_the_page_preloads_every_module():
-    """A module that is not named in the page costs a round trip more."""
-    listed = re.search(r"{% for name in \[(.*?)\]", (ROOM / "pages" / "judge.html").read_text(), re.S)
-    assert sorted(re.findall(r'"(\w+)"', listed[1])) == [path.stem for path in SCRIPTS if path.stem != "main"]
-
-
 def test_a_passed_qualification_asks_for_what_its_button_says():
     """Nothing is to be submitted: the button goes on to the work."""
     for language in LANGUAGES:

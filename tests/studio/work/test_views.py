@@ -5,6 +5,7 @@ import pytest
 from adjudge.studio.records import Refused
 from adjudge.studio.work import commands as c
 from adjudge.studio.work import views as v
+from adjudge.studio.work.commands import submit
 
 FREE = "[qualification]\nrequired = false\n"
 SECRETS = ("gold", "because", "grade", "monitoring", "qualification", "use")
@@ -112,3 +113,16 @@ def test_rules_are_told_in_advance(file_crowd):
         "seconds": 6.0,
     }
     assert rules["qualification"] == {"jobs": 4, "gold": 4, "correct": 3, "attempts": 1}
+
+
+def test_the_last_review_stays_within_reach(file_crowd):
+    """Until the next assignment, also of work that was submitted: a known answer can still be contested."""
+    created = file_crowd(FREE, monitoring=0)
+    ann, ledger = created.person("ann"), created.store.ledger
+    assert v.state_view(ledger, created.time[0], ann)["last"] is None
+    stored = created.through(ann)
+    created.do(submit, ann, stored.token)
+    state = v.state_view(ledger, created.time[0], ann)
+    assert (state["review"], state["last"]) == (None, stored.token)
+    created.open_work(ann)
+    assert v.state_view(ledger, created.time[0], ann)["last"] is None

@@ -23,6 +23,7 @@ from adjudge.studio.consensus import (
     read_judge_cards,
     read_looks,
 )
+from adjudge.studio.copying import Pairs, read_pairs
 from adjudge.studio.desk.decisions import passes_without, read_work
 from adjudge.studio.desk.gold import Contest, GoldFailures, gold_failures, read_contests
 from adjudge.studio.desk.item_list import SORTS, ItemTable, choose_items, item_rows, read_filter
@@ -174,13 +175,15 @@ class JudgeTable(NamedTuple):
     cards: JudgeCards
     working: frozenset[int]  # people with an open assignment
     earned: Mapping[int, float]  # person -> amount
+    copying: Pairs  # who agree more than chance
 
 
 def judge_table(connection: Connection, ledger: Ledger) -> JudgeTable:
     """Return all judges, their cards, who has an open assignment, and what they have earned."""
     working = frozenset(row.person for row in open_assignments(connection))
     earned = {row.person: row.amount for row in earnings(connection, ledger.amounts())}
-    return JudgeTable(list_judges(connection), read_judge_cards(ledger.campaign.folder), working, earned)
+    folder = ledger.campaign.folder
+    return JudgeTable(list_judges(connection), read_judge_cards(folder), working, earned, read_pairs(folder))
 
 
 def judges_page(table: JudgeTable, fields: Mapping[str, str], page: int = 1) -> dict[str, Any]:
@@ -213,6 +216,7 @@ def judges_page(table: JudgeTable, fields: Mapping[str, str], page: int = 1) -> 
         "standings": sorted({judge.standing for judge in table.judges}),
         "cards": cards,
         "earned": earned,
+        "copying": table.copying,
         "drift": table.cards.drift,
         "reliability": table.cards.reliability,
         "needs_attention": needs_attention,

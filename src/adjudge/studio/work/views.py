@@ -8,7 +8,7 @@ from typing import Any
 from adjudge.studio.gates import Answer
 from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set
 from adjudge.studio.records import Refused
-from adjudge.studio.work.commands import current_assignment, next_kind
+from adjudge.studio.work.commands import ENDED, current_assignment, next_kind
 from adjudge.studio.work.grading import GRADED, assignment_verdict, document_seconds, gold_grades, is_mistake
 
 View = dict[str, Any]
@@ -32,6 +32,7 @@ def state_view(ledger: Ledger, now: float, person: int) -> View:
         "review": review_view(ledger, assignment)
         if assignment is not None and assignment.outcome in REVIEWED
         else None,
+        "last": assignment.token if assignment is not None and assignment.outcome in ENDED else None,
         "done": {"passed": judge.passed, "returned": judge.returned, "judgments": len(judge.counted)},
     }
 

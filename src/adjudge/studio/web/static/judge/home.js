@@ -14,8 +14,8 @@ export function fillRules(part, state) {
   part("contact").textContent = state.campaign.contact ? t("contact", { contact: state.campaign.contact }) : "";
 }
 
-/** Open the page before the work; `begin` is called when the judge starts. */
-export function openHome(main, state, begin) {
+/** Open the page before the work; `begin` is called when the judge starts, `last` when they want their last review. */
+export function openHome(main, state, begin, last) {
   const view = cloneTemplate("home-view");
   const part = partsOf(view);
   const qualifying = state.stage === "qualification";
@@ -25,6 +25,8 @@ export function openHome(main, state, begin) {
   fillDone(part, state.done);
   part("begin").textContent = qualifying ? t("begin_qualification") : t("begin_work");
   part("begin").addEventListener("click", begin);
+  part("last").hidden = !state.last;
+  part("last").addEventListener("click", last);
   main.replaceChildren(view);
   part("name").focus();
 }

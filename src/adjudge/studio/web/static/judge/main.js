@@ -63,14 +63,23 @@ function show() {
   if (assignment && going) return judge(assignment);
   if (state.review && (going || stage === "review")) return review(state.review);
   if (!going) return rest(stage);
-  openHome(main, state, begin);
+  openHome(main, state, begin, lastReview);
+}
+
+/** Show the review of the last assignment again, in which its known answers can be contested. */
+async function lastReview() {
+  try {
+    review(await ask(`/api/review/${state.last}`));
+  } catch (error) {
+    failed(error);
+  }
 }
 
 function rest(stage) {
   const [heading, sentence] = stageWords(stage);
   const contact = state.campaign.contact ? t("contact", { contact: state.campaign.contact }) : "";
   const again = { action: t("look_again"), go: refresh };
-  const last = state.review ? { second: t("last_review"), goSecond: () => review(state.review) } : {};
+  const last = state.last ? { second: t("last_review"), goSecond: lastReview } : {};
   const why = stage === "nothing" ? "" : state.why;
   openNotice(main, { heading, sentences: [sentence, why, contact], ...again, ...last });
 }
