@@ -222,3 +222,10 @@ def test_several_campaigns_have_an_address_without_a_path(run, tmp_path):
     refused = run("serve", str(tmp_path / "elm"), str(tmp_path / "oak"), "--url", "https://a.example/x", "--port", "0")
     expected = "adjudge: --url 'https://a.example/x' has a path: several campaigns need an address without one\n"
     assert (refused.code, refused.err) == (2, expected)
+
+
+def test_only_the_demo_can_be_still(run):
+    """Simulated judges work nowhere else."""
+    refused = run("serve", "somewhere", "--still")
+    message = "adjudge: --still is for --demo: simulated judges work in the demo only\n"
+    assert (refused.code, refused.err) == (2, message)

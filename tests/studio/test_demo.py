@@ -1,6 +1,8 @@
 """The campaign that ships."""
 
+import asyncio
 import re
+import time
 from collections import Counter
 
 import numpy as np
@@ -21,13 +23,16 @@ from adjudge.studio.demo import (
     CROWD,
     DONE,
     KINDS,
+    LEFT,
     SHARES,
     SimulatedJudge,
     demo_judges,
     demo_truth,
     grade_of,
+    judgments_left,
     make_demo,
     simulate_demo,
+    work_live,
 )
 from adjudge.studio.desk.exports import EXPORTS, ExportOptions, export
 from adjudge.studio.gate_designer import design
@@ -35,7 +40,7 @@ from adjudge.studio.gates import problems, work_verdict
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.audit import find_faults
 from adjudge.studio.settings import Gate, Settings, settings_text
-from adjudge.studio.studio import reading_campaign
+from adjudge.studio.studio import open_studio, reading_campaign
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +241,7 @@ def test_another_kind_is_refused():
 def test_the_demo_has_all_kinds_and_each_judge_a_stream_of_her_own():
     """The same for the same rng."""
     created = demo_judges(np.random.default_rng(1))
-    assert {result.kind for result in created} == set(KINDS)
+    assert {result.kind for result in created} == set(KINDS) - {"copying"}  # only while it is alive
     assert len({result.name for result in created}) == len(CROWD)
     again = demo_judges(np.random.default_rng(1))
     assert [entry.answers([0, 1, 2, 0, 1]) for entry in created] == [entry.answers([0, 1, 2, 0, 1]) for entry in again]
@@ -250,3 +255,38 @@ def test_a_pair_without_truth_has_a_grade_by_its_name():
     shares = Counter(result)
     assert [shares[grade] / 3_000 for grade in (0, 1, 2)] == pytest.approx(SHARES, abs=0.04)
     assert grade_of(("t", "d"), {("t", "d"): 2}) == 2
+
+
+def test_of_a_pair_who_copy_the_second_gives_the_labels_of_the_first():
+    """Where both judge a document; alone they judge for themselves."""
+    judges = {judge.name: judge for judge in demo_judges(np.random.default_rng(0), live=True)}
+    first, second = judges["Kaya"], judges["Levin"]
+    said = {item: answer.relevance for item, answer in zip(range(50), first.answers([1] * 50, range(50)), strict=True)}
+    copied = second.answers([1] * 50, range(25, 75))
+    assert [answer.relevance for answer in copied[:25]] == [said[item] for item in range(25, 50)]
+    assert {judge.name for judge in judges.values() if judge.notes is not None} == {"Kaya", "Levin"}
+    assert all(judge.notes is None for judge in demo_judges(np.random.default_rng(0)))
+
+
+def test_a_live_demo_goes_on_while_somebody_watches(tmp_path):
+    """Simulated judges finish what they began and take on more, until what is left is for people."""
+    folder = tmp_path / "demo"
+    make_demo(folder)
+    settings = (folder / "campaign.toml").read_text()
+    (folder / "campaign.toml").write_text(settings.replace("seconds = 6.0", "seconds = 0.0"))  # clocks are not as fast
+    simulate_demo(folder, live=True)
+    studio = open_studio(folder)
+    before = int(studio.ledger.items.judged.sum())
+    going = studio.ledger.open_assignments()
+    assert len(going) >= 3
+    assert max(assignment.finished for assignment in going) == 5
+    assert studio.ledger.latest <= time.time() + 60
+
+    async def watch():
+        async with studio.running():
+            await asyncio.wait_for(work_live(studio, pace=1e4), 60)
+
+    asyncio.run(watch())
+    assert studio.ledger.items.judged.sum() > before
+    assert 0 < judgments_left(studio.ledger) <= LEFT + 25
+    assert studio.ledger.open_assignments() == []

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 from urllib.parse import urlsplit
 
 import typer
 
 from adjudge.cli.campaign import require_studio
 from adjudge.errors import UsageError, quote, quoted
+
+if TYPE_CHECKING:
+    from adjudge.studio.studio import Studio
 
 Where: TypeAlias = tuple[str, int, str | None, str | None]  # host, port, proxies, URL
 
@@ -25,6 +29,9 @@ def serve(
         ),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a demo campaign with work of simulated judges.")] = False,
+    still: Annotated[
+        bool, typer.Option("--still", help="With --demo: no simulated judges work while you watch.")
+    ] = False,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 accepts connections from other machines.")
     ] = "127.0.0.1",
@@ -56,7 +63,7 @@ def serve(
     $ adjudge serve trial/ --host 0.0.0.0 --url https://judge.example.org --proxies 127.0.0.1
     """
     folder = folders[0] if folders else None
-    _check(folders or [], demo, url)
+    _check(folders or [], demo, still, url)
     require_studio()
     from adjudge.studio.site import find_campaigns
     from adjudge.studio.web import app
@@ -73,8 +80,10 @@ def serve(
             return
         path = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="adjudge-demo-"))
         if demo:
-            _make_demo(path)
+            _make_demo(path, still)
         studio = app.open_campaign(path)
+        if demo and not still:
+            _let_judges_work(studio)
         stack.callback(studio.store.close)
         for warning in studio.campaign.warnings:
             print(f"note: {warning}")
@@ -131,10 +140,12 @@ def _serve_site(campaigns: Sequence[Path], where: Where, stack: contextlib.ExitS
     app.serve(site, host, port, proxies, ready, served)
 
 
-def _check(folders: Sequence[str], demo: bool, url: str | None) -> None:
+def _check(folders: Sequence[str], demo: bool, still: bool, url: str | None) -> None:
     """Raise an error unless there is a campaign to serve, at an address that can be one."""
     if not folders and not demo:
         raise UsageError("no campaign is named: give its folder, or --demo")
+    if still and not demo:
+        raise UsageError("--still is for --demo: simulated judges work in the demo only")
     if demo and len(folders) > 1:
         raise UsageError("--demo serves one campaign: give one folder, or none")
     if url is not None and not url.startswith(("http://", "https://")):
@@ -151,12 +162,19 @@ def _print_address(name: str, address: str, links: dict[str, str], temporary: bo
     print("Stop with Ctrl-C.", flush=True)
 
 
-def _make_demo(folder: str) -> None:
+def _let_judges_work(studio: Studio) -> None:
+    """Let simulated judges work as long as the demo is served."""
+    from adjudge.studio.demo import work_live
+
+    studio.jobs.append(partial(work_live, studio))
+
+
+def _make_demo(folder: str, still: bool) -> None:
     """Put the demo campaign with work of simulated judges into a folder, unless it holds it already."""
     from adjudge.studio.demo import is_demo, make_demo, simulate_demo
 
     if not (Path(folder) / "campaign.toml").exists():
         make_demo(folder)
-        simulate_demo(folder)
+        simulate_demo(folder, live=not still)
     elif not is_demo(folder):
         raise UsageError(f"{quote(folder)} holds another campaign: leave out --demo, or give another folder")

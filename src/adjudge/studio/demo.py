@@ -7,15 +7,21 @@ call relevant they rank above the rest.
 - careless: the same, but fast, sometimes too fast, and rank at random;
 - spammer: toss coins, fast;
 - drifting: good at first, and worse from set to set until they toss coins;
-- lenient: call two of five irrelevant documents relevant.
+- lenient: call two of five irrelevant documents relevant;
+- copying: of two such judges, the second gives the labels of the first wherever both judge a document.
+
+``simulate_demo`` lets them work in the past, so that the desk has something to show; ``work_live`` lets some of them
+go on while the studio runs, as slowly as people.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -28,11 +34,11 @@ from adjudge.errors import UsageError, quoted
 from adjudge.studio.campaign import FILES, Campaign, load_campaign, place_files
 from adjudge.studio.gates import Answer
 from adjudge.studio.record import schema
-from adjudge.studio.record.ledger import Assignment, Ledger
+from adjudge.studio.record.ledger import Assignment, Ledger, Set
 from adjudge.studio.record.store import Change, Store
 from adjudge.studio.records import GRADES, Pair, Refused
-from adjudge.studio.studio import open_store
-from adjudge.studio.work.commands import contest, finish_set, submit, take_assignment
+from adjudge.studio.studio import Studio, open_store
+from adjudge.studio.work.commands import contest, finish_set, open_assignment, submit, take_assignment
 from adjudge.studio.work.people import person_row
 from adjudge.studio.work.views import review_view
 
@@ -89,6 +95,7 @@ KINDS: Mapping[str, Kind] = {
     "spammer": Kind(7.0, 3.0, False),
     "drifting": Kind(18.0, 7.0, True),
     "lenient": Kind(20.0, 8.0, True),
+    "copying": Kind(12.0, 7.0, True),
 }
 CROWD = (  # name, accuracy, kind of the simulated judges
     ("Ada", 0.95, "good"),
@@ -101,10 +108,18 @@ CROWD = (  # name, accuracy, kind of the simulated judges
     ("Hana", 0.8, "careless"),
     ("Igor", 0.5, "spammer"),
 )
+PAIR = (("Kaya", 0.82, "copying"), ("Levin", 0.82, "copying"))  # who copy from each other, if the demo is alive
+AT_WORK = ("Ada", "Chidi", "Hana", "Igor", "Kaya", "Levin")  # while somebody watches
+DONE_LIVE = 0.35  # share of the judgments that they have made before
+LEFT = 50  # judgments that they leave to people who try the demo
+BREAK = (5.0, 25.0)  # seconds between two assignments
+SOON = 20.0  # seconds after the start of the studio in which the first of them finishes an assignment
 
 
 class SimulatedJudge:
-    """A judge who answers sets whose true grades they know."""
+    """A judge who answers sets whose true grades they know; those who copy share ``notes`` of item and label."""
+
+    notes: dict[int, int] | None = None
 
     def __init__(self, name: str, accuracy: float, kind: str, rng: np.random.Generator) -> None:
         if kind not in KINDS:
@@ -112,9 +127,11 @@ class SimulatedJudge:
         self.name, self.accuracy, self.kind, self.rng = name, accuracy, kind, rng
         self.sets = 0  # judged so far
 
-    def answers(self, grades: Sequence[int]) -> list[Answer]:
+    def answers(self, grades: Sequence[int], items: Sequence[int] = ()) -> list[Answer]:
         """Return the answers to a set: relevance, ranks that are compatible with it, and seconds."""
         relevance = [int(self.rng.random() < self.chance(grade)) for grade in grades]
+        if self.notes is not None:
+            relevance = [self.notes.setdefault(item, label) for item, label in zip(items, relevance, strict=True)]
         self.sets += 1
         ranks, seconds = self._ranks(relevance, grades), self._seconds(len(grades))
         answers = zip(relevance, ranks, seconds, strict=True)
@@ -152,10 +169,14 @@ class SimulatedJudge:
         return [round(float(seconds), 1) for seconds in np.maximum(drawn, kind.least)]
 
 
-def demo_judges(rng: np.random.Generator) -> list[SimulatedJudge]:
-    """Return the judges of the demo, each with their own random stream."""
-    streams = rng.spawn(len(CROWD))
-    return [SimulatedJudge(*who, stream) for who, stream in zip(CROWD, streams, strict=True)]
+def demo_judges(rng: np.random.Generator, live: bool = False) -> list[SimulatedJudge]:
+    """Return the judges of the demo, each with their own random stream; a live demo also has a pair who copy."""
+    crowd = (*CROWD, *PAIR) if live else CROWD
+    judges = [SimulatedJudge(*who, stream) for who, stream in zip(crowd, rng.spawn(len(crowd)), strict=True)]
+    notes: dict[int, int] = {}
+    for judge in judges:
+        judge.notes = notes if judge.kind == "copying" else None
+    return judges
 
 
 def grade_of(pair: Pair, truth: Mapping[Pair, int]) -> int:
@@ -166,27 +187,57 @@ def grade_of(pair: Pair, truth: Mapping[Pair, int]) -> int:
     return GRADES[int(np.searchsorted(np.cumsum(SHARES)[:-1], share, side="right"))]
 
 
-def simulate_demo(folder: str | os.PathLike[str], seed: int = 0) -> int:
+def simulate_demo(folder: str | os.PathLike[str], seed: int = 0, live: bool = False) -> int:
     """Let simulated judges work through part of a campaign, and return how many judgments were accepted.
 
-    They qualify and judge over the last two days, through the same commands as real judges.
+    They qualify and judge over the last two days, through the same commands as real judges. If the demo will be
+    ``live``, they do less, and some are in the middle of an assignment at the end.
     """
     campaign, rng, truth = load_campaign(Path(folder)), np.random.default_rng(seed), demo_truth()
     end = time.time() - 600
     now = [end - 86_400 * DAYS]
     store = open_store(campaign, clock=lambda: now[0])
     try:
-        judges = {add_judge(store, judge.name): judge for judge in demo_judges(rng)}
-        target = DONE * campaign.settings.redundancy.judgments * len(campaign.pool)
+        judges = {add_judge(store, judge.name): judge for judge in demo_judges(rng, live)}
+        target = (DONE_LIVE if live else DONE) * campaign.settings.redundancy.judgments * len(campaign.pool)
         at_work = list(judges)
         while at_work and store.ledger.items.judged.sum() < target:
             now[0] = min(now[0] + PAUSE * rng.random(), max(now[0], end - 3_600))
             person = at_work.pop(0)
             if work_assignment(store, person, judges[person], truth, rng, now):
                 at_work.append(person)
+        if live:
+            _begin_assignments(store, {person: judges[person] for person in at_work}, truth, rng, now)
         return int(store.ledger.items.judged.sum())
     finally:
         store.close()
+
+
+def _begin_assignments(
+    store: Store,
+    judges: Mapping[int, SimulatedJudge],
+    truth: dict[Pair, int],
+    rng: np.random.Generator,
+    now: list[float],
+) -> None:
+    """Let the judges who go on while somebody watches begin assignments: the first is nearly done, the last begins."""
+    people = [person for person, judge in judges.items() if judge.name in AT_WORK]
+    events = []
+    for k, person in enumerate(people):
+        each = store.ledger.campaign.settings.assignment
+        pace = each.documents * KINDS[judges[person].kind].seconds  # seconds of a set
+        done = max(0, each.sets - 1 - k)
+        began = time.time() - (done + 1) * pace + min(pace, SOON * (k + 1))
+        events += [(began + sets * pace, person, sets) for sets in range(done + 1)]
+    for at, person, sets in sorted(events):
+        now[0] = max(now[0], at)
+        with contextlib.suppress(Refused):
+            if not sets:
+                store.do(partial(take_assignment, person=person, rng=rng))
+            elif (assignment := open_assignment(store.ledger, store.ledger.people[person])) is not None:
+                part = assignment.sets[sets - 1]
+                answers = set_answers(store.ledger, part, judges[person], truth)
+                store.do(partial(finish_set, person=person, token=part.token, sent=answers))
 
 
 def add_judge(store: Store, name: str) -> int:
@@ -215,12 +266,17 @@ def work_assignment(
         return False
     assignment = store.ledger.assignments[store.ledger.people[person].last or 0]
     for part in assignment.sets:
-        grades = [grade_of(store.ledger.items.pairs[item], truth) for item in part.items]
-        answers = [_answer_row(slot, answer) for slot, answer in enumerate(judge.answers(grades))]
+        answers = set_answers(store.ledger, part, judge, truth)
         now[0] += sum(answer["seconds"] for answer in answers) + 5
         store.do(partial(finish_set, person=person, token=part.token, sent=answers))
     _end_assignment(store, person, assignment)
     return True
+
+
+def set_answers(ledger: Ledger, part: Set, judge: SimulatedJudge, truth: Mapping[Pair, int]) -> list[dict[str, Any]]:
+    """Return the answers of a simulated judge to a set, as a page sends them."""
+    grades = [grade_of(ledger.items.pairs[item], truth) for item in part.items]
+    return [_answer_row(slot, answer) for slot, answer in enumerate(judge.answers(grades, part.items))]
 
 
 def _answer_row(slot: int, answer: Answer) -> dict[str, Any]:
@@ -231,10 +287,68 @@ def _answer_row(slot: int, answer: Answer) -> dict[str, Any]:
 
 
 def _end_assignment(store: Store, person: int, assignment: Assignment) -> None:
-    """Submit an assignment that passed; contest a mistake of one that did not, for the desk to show."""
+    for command in _last_commands(store.ledger, person, assignment):
+        store.do(command)
+
+
+def _last_commands(ledger: Ledger, person: int, assignment: Assignment) -> Iterator[Callable[[Ledger, float], Change]]:
+    """Yield what a judge does at the end: submit work that passed; contest a mistake in work that did not."""
     if assignment.outcome == "passed":
-        store.do(partial(submit, person=person, token=assignment.token))
+        yield partial(submit, person=person, token=assignment.token)
     elif assignment.kind == "work" and not assignment.contested:
-        for mistake in review_view(store.ledger, assignment)["mistakes"][:1]:
+        for mistake in review_view(ledger, assignment)["mistakes"][:1]:
             where = {"token": mistake["set"], "slot": mistake["slot"]}
-            store.do(partial(contest, person=person, comment=COMMENTS[mistake["yours"]], **where))
+            yield partial(contest, person=person, comment=COMMENTS[mistake["yours"]], **where)
+
+
+async def work_live(studio: Studio, pace: float = 1.0) -> None:
+    """Let simulated judges work while the studio runs, through the same commands as real judges.
+
+    They stop when nothing is left but what people who try the demo may judge. With ``pace`` 2 they are twice as fast
+    as people.
+    """
+    rng, truth = np.random.default_rng(), demo_truth()
+    named = {judge.name: judge for judge in demo_judges(rng, live=True) if judge.name in AT_WORK}
+    people = {number: named[person.name] for number, person in studio.ledger.people.items() if person.name in named}
+    await asyncio.gather(*(_work_shift(studio, person, judge, truth, pace) for person, judge in people.items()))
+
+
+async def _work_shift(
+    studio: Studio, person: int, judge: SimulatedJudge, truth: Mapping[Pair, int], pace: float
+) -> None:
+    """Let one judge finish their assignment and take others, until there is no work for them."""
+    while _has_work(studio.ledger, person):
+        try:
+            await studio.do(take_assignment, person, studio.rng)
+        except Refused:
+            if studio.ledger.switches.get("paused") != "1":
+                return  # otherwise the campaign is paused, and they look again later
+        else:
+            with contextlib.suppress(Refused):  # a lead took the assignment back
+                await _work_through(studio, person, judge, truth, pace)
+        await asyncio.sleep(judge.rng.uniform(*BREAK) / pace)
+
+
+def _has_work(ledger: Ledger, person: int) -> bool:
+    """Return whether a judge has an assignment open, or there is more work than is left to people."""
+    return open_assignment(ledger, ledger.people[person]) is not None or judgments_left(ledger) > LEFT
+
+
+async def _work_through(
+    studio: Studio, person: int, judge: SimulatedJudge, truth: Mapping[Pair, int], pace: float
+) -> None:
+    """Let a judge finish the assignment that they have, as slowly as they read."""
+    assignment = studio.ledger.assignments[studio.ledger.people[person].last or 0]
+    for part in assignment.sets[assignment.finished :]:
+        answers = set_answers(studio.ledger, part, judge, truth)
+        began = assignment.opened  # perhaps before the studio was started
+        await asyncio.sleep(max(0.0, began + sum(answer["seconds"] for answer in answers) - studio.now()) / pace)
+        await studio.do(finish_set, person, part.token, answers)
+    for command in _last_commands(studio.ledger, person, assignment):
+        await studio.do(command)
+
+
+def judgments_left(ledger: Ledger) -> int:
+    """Return how many judgments are still to be given out."""
+    items, wanted = ledger.items, ledger.campaign.settings.redundancy.judgments
+    return int(np.maximum(wanted - items.judged - items.leased, 0)[items.pooled].sum())

@@ -14,7 +14,7 @@ import os
 import secrets
 import sys
 from array import array
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,6 +60,7 @@ class Studio:
         self.seen: dict[str, float] = {}  # nonce of a session -> time of its last request
         self.stopping = False  # whether the server finishes its last requests
         self.consensus_failures = 0
+        self.jobs: list[Callable[[], Coroutine[Any, Any, None]]] = []  # more to do while the studio runs
         self.turn = asyncio.Semaphore(1)  # for consensus jobs; the campaigns of a site share it
         secret = signing_secret(signer.webhook_secret())
         self.webhooks = Webhooks(campaign.folder, campaign.settings, secret, self.read, lambda: self.ledger.link.id)
@@ -118,7 +119,7 @@ class Studio:
     async def running(self) -> AsyncIterator[None]:
         """Accept commands, end leases, keep the consensus fresh and send webhooks until the server stops."""
         self.store.start()
-        work = (self._end_leases, self._keep_consensus, self._watch_growth, self.webhooks.run)
+        work = (self._end_leases, self._keep_consensus, self._watch_growth, self.webhooks.run, *self.jobs)
         jobs = [asyncio.create_task(job()) for job in work]
         try:
             yield
