@@ -43,7 +43,8 @@ export function ruleSentences(rules, kind) {
   const size = { n: kind === "qualification" ? rules.qualification.jobs : rules.sets, documents: rules.documents };
   const special = kind === "qualification" ? qualificationRules(rules) : workRules(rules);
   const always = [t("rule_size", size), t("rule_relevance"), t("rule_order"), t("rule_unsure")];
-  return [...always, ...special, t("rule_lease", { n: rules.lease_minutes }), t("rule_review")];
+  const lease = kind === "qualification" ? [] : [t("rule_lease", { n: rules.lease_minutes })];
+  return [...always, ...special, ...lease, t("rule_review")];
 }
 
 function qualificationRules({ qualification: { correct, gold, attempts } }) {
