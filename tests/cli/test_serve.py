@@ -121,7 +121,7 @@ def test_the_address_for_links_is_one_of_the_web(run, url):
         ("a file", "demo: there is no such folder"),
         ("empty", "campaign.toml: there is no such file"),
         ("key", "key: Is a directory"),
-        ("studio.db", "demo: the database cannot be opened: unable to open database file"),
+        ("studio.db", "demo/studio.db: the database cannot be used: unable to open database file"),
     ],
 )
 def test_a_folder_that_is_no_campaign_is_said(run, tmp_path, made, said):

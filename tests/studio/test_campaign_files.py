@@ -367,3 +367,38 @@ def test_the_printed_trap(tmp_path):
     assert infeasible_reason((1, 1, 1, 1, 1), Settings()).endswith("reaches 0.590 of the printed ideal, below 0.62")
     assert infeasible_reason((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg=0.5))) == ""
     assert infeasible_reason((1, 1, 1, 1, 1), Settings(gate=Gate(ndcg_of="attainable"))) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "topic,document\na,1\nb,2\n",
+        "topic,document\r\na,1\r\nb,2",
+        "topic,document\n a,1\nb,2\n",
+        'topic,document\n"a",1\nb,2\n',
+        "document,topic\n1,a\n2,b\n",
+        "topic,document\n\na,1\nb,2\n",
+        "topic\tdocument\na\t1\nb\t2\n",
+    ],
+)
+def test_a_pool_is_the_same_however_it_is_written(tmp_path, text):
+    """Plain tables are read in a shorter way, with the same result."""
+    (tmp_path / "pool.csv").write_bytes(text.encode())
+    problems = Problems()
+    assert list(read_pool(tmp_path / "pool.csv", problems)) == [("a", "1"), ("b", "2")]
+    assert problems.messages == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("topic,document\na,1\na,1\n", "document '1' of topic 'a' is in line 2 already"),
+        ("topic,document\na,1,2\n", "3 values, expected 2"),
+    ],
+)
+def test_problems_of_a_plain_pool_are_still_found(tmp_path, text, problem):
+    """A repeated pair, a third value."""
+    (tmp_path / "pool.csv").write_text(text)
+    problems = Problems()
+    read_pool(tmp_path / "pool.csv", problems)
+    assert any(problem in message for message in problems.messages), problems.messages

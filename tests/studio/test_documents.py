@@ -10,7 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adjudge.errors import InputError, Problems
-from adjudge.studio.documents import document_line, file_documents, kind_of, read_documents, read_sources
+from adjudge.studio.documents import (
+    DOCUMENTS_FILE,
+    INDEX_FILE,
+    document_line,
+    file_documents,
+    keep_index,
+    kind_of,
+    read_documents,
+    read_sources,
+)
 from adjudge.studio.records import Document
 
 
@@ -388,3 +397,27 @@ def test_kinds(tmp_path):
         "pdf",
         None,
     ]
+
+
+def test_an_index_is_kept_until_the_file_or_the_check_changes(tmp_path):
+    """The second reading takes the index from the disk; a changed file or limit is checked again."""
+    path = tmp_path / DOCUMENTS_FILE
+    lines = [document_line(Document(f"d{n}", "t", "text", f"words {n}")) for n in range(3)]
+    path.write_text("".join(lines))
+    documents = read_documents(path, 1_000, Problems())
+    keep_index(documents, 1_000)
+    assert not (tmp_path / INDEX_FILE).exists()  # the file has just changed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adjudge.studio.documents.SETTLED", 0.0)
+        keep_index(documents, 1_000)
+        patch.setattr("adjudge.studio.documents._index", None)
+        again = read_documents(path, 1_000, Problems())
+        assert list(again) == list(documents)
+        assert again.document("d2") == documents.document("d2")
+    problems = Problems()
+    read_documents(path, 5, problems)
+    assert "expected at most 5" in problems.messages[0]
+    (tmp_path / INDEX_FILE).write_text("[")
+    assert len(read_documents(path, 1_000, Problems())) == 3
+    path.write_text(lines[0])
+    assert len(read_documents(path, 1_000, Problems())) == 1

@@ -469,50 +469,109 @@ def prompts(
         print(f"wrote {written:,} prompts to {out}")
 
 
-def backup(folder: Folder, out: Annotated[str, o.out_option("FILE", "Zip file to write.")]) -> None:
+def backup(
+    folder: Folder,
+    out: Annotated[str, o.out_option("FILE", "Zip file to write.")],
+    drill: Annotated[
+        bool, typer.Option("--drill", help="Restore it to a temporary folder, and compare it with the record.")
+    ] = False,
+) -> None:
     """Back up a campaign to one zip file: its files, and a snapshot of its database.
 
-    It can run while the studio runs, with SQLite and with PostgreSQL. The unpacked backup is a campaign. It does not
-    contain the key that signs sessions and invitations, so a lost backup gives nobody access.
+    It can run while the studio runs, with SQLite and with PostgreSQL. It does not contain the key that signs sessions
+    and invitations, so a lost backup gives nobody access. `adjudge campaign restore` makes a campaign of it again.
 
     \b
     $ adjudge campaign backup my-campaign --out monday.zip
-    $ unzip -d again monday.zip && adjudge campaign verify again
+    $ adjudge campaign restore monday.zip again
     """
     require_studio()
-    from adjudge.studio.record import store
+    from adjudge.studio import backups
     from adjudge.studio.studio import reading_campaign
 
     with reading_campaign(folder) as (loaded, connection):
-        rows = store.backup(connection, loaded, Path(out))
+        rows = backups.back_up(connection, loaded, Path(out))
     print(f"wrote {out}: {rows:,} rows")
+    if drill:
+        done = backups.drill(Path(folder), Path(out))
+        print(f"restored to a temporary folder and compared with the record: nothing is wrong, {done.seconds:.1f} s")
+        print(f"head   {done.backup.seal.hash} (entry {done.backup.seal.entry}); {done.later} entries came since")
 
 
-def verify(folder: Folder) -> None:
+def restore(
+    backup: Annotated[str, typer.Argument(metavar="BACKUP", help="Zip file of `adjudge campaign backup`.")],
+    folder: Annotated[str | None, typer.Argument(metavar="FOLDER", help="New folder of the campaign.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only check that the backup can be restored.")] = False,
+    erase: Annotated[
+        str, typer.Option("--erase", metavar="NAME", help="Leave out who this person is; their judgments stay.")
+    ] = "",
+    comments: Annotated[bool, typer.Option("--comments", help="With --erase: leave out their comments too.")] = False,
+) -> None:
+    """Restore a campaign from a backup to a new folder, after all checks of `adjudge campaign verify`.
+
+    The database becomes the one that the settings name, a file in the folder or PostgreSQL, or that of
+    ADJUDGE_DATABASE. Nothing is overwritten: a folder with files and a database with a record are refused. Sessions and
+    open invitations end, because the key is not in a backup. The audit log says that the record was restored.
+
+    With --erase, the record is written anew without the identity of a person: their name becomes a pseudonym such as
+    judge-7, and their password and ids on crowd platforms are left out. The new audit log begins with the head of the
+    old one. Then delete the old folder or database, and all backups that have the name.
+
+    \b
+    $ adjudge campaign restore monday.zip again
+    $ adjudge campaign restore monday.zip --check
+    $ adjudge campaign restore monday.zip without-ann --erase ann
+    """
+    require_studio()
+    from adjudge.studio import backups
+
+    if check == (folder is not None):
+        raise UsageError("name the new folder, or give --check without a folder")
+    if (check and erase) or (comments and not erase):
+        raise UsageError("--erase needs a new folder, and --comments needs --erase")
+    if folder is None:
+        done = backups.check(Path(backup))
+    else:
+        done = backups.restore(Path(backup), Path(folder), erase, comments)
+    rows = f"{sum(done.rows.values()):,} rows, " if done.rows else ""
+    print(f"{'can be restored' if folder is None else f'restored to {folder}'}: {rows}made {done.made}")
+    print(f"head   {done.seal.hash or 'unknown'} (entry {done.seal.entry} of the audit log)")
+
+
+def verify(
+    folder: Folder,
+    noted: Annotated[
+        str, typer.Option("--head", metavar="HASH", help="A head that was noted down: the record must contain it.")
+    ] = "",
+) -> None:
     """Verify that nothing in the record of a campaign was lost, duplicated or changed.
 
-    Checks the checksums of the database, the hash chain of the audit log, the fingerprints of all accepted judgments,
-    and that no item was judged twice by one person or more often than required. It can run while the studio runs. The
+    Checks the seal and the checksums of the database, the hash chain of the audit log, the hashes of all rows and of
+    all accepted judgments, and that no item was judged twice by one person or more often than required. It prints the
+    head of the record: note it down elsewhere, and compare it later with --head. It can run while the studio runs. The
     exit code is 1 if anything is wrong.
 
     \b
     $ adjudge campaign verify my-campaign
+    $ adjudge campaign verify my-campaign --head 5f0c7e1b92d4
     """
     require_studio()
     from adjudge.studio.record.audit import CHECKS
+    from adjudge.studio.record.damage import problems_of
+    from adjudge.studio.record.seal import compare_head, read_head
     from adjudge.studio.studio import reading_campaign
 
     faults = 0
     with reading_campaign(folder, complete=False) as (loaded, connection):
         warn_broken(loaded)
         for name, check in CHECKS.items():
-            problems = list(check(connection, loaded))
-            faults += len(problems)
-            print(f"{'ok   ' if not problems else 'WRONG'}  {name}")
-            for sentence in problems[:20]:
-                print(f"         {sentence}")
-            if len(problems) > 20:
-                print(f"         and {len(problems) - 20:,} more")
+            faults += _show_problems(name, problems_of(check, connection, loaded))
+        if noted:
+            contained, sentence = compare_head(connection, noted)
+            faults += _show_problems("the head that was noted down", [] if contained else [sentence])
+            print(f"         {sentence}" * contained)
+        entry, hash_ = read_head(connection)
+        print(f"head   {hash_ or 'none'} (entry {entry} of the audit log)")
     if faults:
         raise typer.Exit(1)
 
@@ -549,6 +608,34 @@ def history(
             print(f"{at}  {change.by or 'studio'}: {files}")
             for sentence in change.note.splitlines():
                 print(f"    {sentence}")
+
+
+def _show_problems(name: str, problems: Sequence[str]) -> int:
+    """Print a check with its problems, and return how many there are."""
+    print(f"{'ok   ' if not problems else 'WRONG'}  {name}")
+    for sentence in problems[:20]:
+        print(f"         {sentence}")
+    if len(problems) > 20:
+        print(f"         and {len(problems) - 20:,} more")
+    return len(problems)
+
+
+def reseal(folder: Folder) -> None:
+    """Accept the record of a campaign as it is now, although it does not fit the seal; the audit log says so.
+
+    The studio refuses a database whose end was cut off, that was replaced by an older one, or that belongs to another
+    campaign. If that is what you want, for example because you put back an old file on purpose, this seals the record
+    anew. What is wrong is printed, and stays in the audit log. The studio must not be running.
+
+    \b
+    $ adjudge campaign reseal my-campaign
+    """
+    require_studio()
+    from adjudge.studio.studio import open_studio
+
+    studio = open_studio(folder, accept="accepted from the command line")
+    studio.store.close()
+    print(*studio.store.notes, sep="\n")
 
 
 def invite(

@@ -85,7 +85,7 @@ def serve(
         if demo and not still:
             _let_judges_work(studio)
         stack.callback(studio.store.close)
-        for warning in studio.campaign.warnings:
+        for warning in (*studio.campaign.warnings, *studio.store.notes):
             print(f"note: {warning}")
         roles = [*(() if app.has_lead(studio) else ("lead",)), *(("judge",) if demo else ())]
         links = {role: app.invitation_link(studio, role) for role in roles}

@@ -423,7 +423,7 @@ def place_files(path: Path, write: Callable[[Path], None], force: bool) -> None:
     if target.exists():  # so that both are on the same disk
         staging = target / f".new-{secrets.token_hex(4)}"
     try:
-        staging.mkdir(parents=True)
+        staging.mkdir(mode=0o700, parents=True)
         write(staging)
         _check(staging)
         if target.exists():

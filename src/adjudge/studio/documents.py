@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import stat
+import time
 import weakref
 from array import array
 from collections import Counter
@@ -20,15 +21,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adjudge import __version__
 from adjudge.data import columns
 from adjudge.data.files import LARGEST, MARKS, checked_bytes, checked_content, decode_document, open_decompressed
 from adjudge.data.files import SUFFIXES as COMPRESSED
 from adjudge.data.formats import named_value, parse_json_object, read_rows
+from adjudge.data.write import write_file
 from adjudge.errors import InputError, MissingExtra, Problems, quote, quoted
 from adjudge.studio.campaign_files import name_problem, replace_surrogates
 from adjudge.studio.records import KINDS, Document
 
 DOCUMENTS_FILE = "documents.jsonl"
+INDEX_FILE = "documents.index"
+SETTLED = 2.0  # seconds after which a file that has not changed is taken to be complete
 KEYS = ("document", "title", "kind", "content")  # as the file calls them
 BOM = b"\xef\xbb\xbf"
 COLUMNS = {
@@ -76,17 +81,14 @@ class Documents:
 
     def __init__(self, path: Path, numbers: dict[str, int], starts: array[int]) -> None:
         self.path = path
-        self._numbers, self._starts = (
-            numbers,
-            starts,
-        )  # name -> n; document n is in the bytes starts[2n] to starts[2n + 1]
+        self._numbers, self.starts = numbers, starts  # name -> n, whose bytes are starts[2n] to starts[2n + 1]
         self._file = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         weakref.finalize(self, os.close, self._file)
 
     def document(self, name: str) -> Document:
         """Return a document, read from the file now."""
         n = self._numbers[name]
-        start, end = self._starts[2 * n], self._starts[2 * n + 1]
+        start, end = self.starts[2 * n], self.starts[2 * n + 1]
         try:
             record = json.loads(os.pread(self._file, end - start, start))
             document = Document(*(record[key] for key in KEYS))
@@ -107,8 +109,44 @@ class Documents:
         return iter(self._numbers)
 
 
+# A large file takes seconds to check, so the index of one without problems is kept beside it.
+
+
+def _mark(path: Path, most_bytes: int) -> list[Any]:
+    """Return a text that changes with the file, or with how it is checked."""
+    status = path.stat()
+    return [__version__, most_bytes, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+
+
+def _kept_index(path: Path, most_bytes: int) -> Documents | None:
+    """Return the documents of a file that has not changed since its index was kept; None if it has."""
+    try:
+        kept = json.loads((path.parent / INDEX_FILE).read_text("utf-8"))
+        if kept["mark"] != _mark(path, most_bytes):
+            return None
+        numbers = {name: number for number, name in enumerate(kept["names"])}
+        return Documents(path, numbers, array("q", kept["starts"])) if 2 * len(numbers) == len(kept["starts"]) else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def keep_index(documents: Documents, most_bytes: int) -> None:
+    """Keep the index of a file without problems for the next start; if that fails, it is made again then."""
+    path = documents.path
+    try:
+        mark = _mark(path, most_bytes)
+        if time.time() - path.stat().st_ctime < SETTLED or _kept_index(path, most_bytes) is not None:
+            return  # a file that just changed could change again in the same tick of the clock
+        content = {"mark": mark, "names": list(documents), "starts": documents.starts.tolist()}
+        write_file(json.dumps(content).encode(), path.parent / INDEX_FILE)
+    except (OSError, InputError):
+        pass
+
+
 def read_documents(path: Path, most_bytes: int, problems: Problems) -> Documents | None:
     """Index a file of documents and note its problems; None if it cannot be read."""
+    if (kept := _kept_index(path, most_bytes)) is not None:
+        return kept
     try:
         with open(path, "rb") as file:
             numbers, starts = _index(file, most_bytes, problems)

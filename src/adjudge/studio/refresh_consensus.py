@@ -172,6 +172,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m adjudge.studio.refresh_consensus FOLDER", file=sys.stderr)
         return 2
+    os.umask(0o077)  # its files name judges and gold
     if hasattr(os, "nice"):
         os.nice(POLITE)
     try:

@@ -26,12 +26,16 @@ from adjudge.studio.access import DEFAULT_RATES, RateLimiter, Signer, load_key
 from adjudge.studio.attempts import Attempts
 from adjudge.studio.campaign import FILES, Campaign, load_campaign
 from adjudge.studio.consensus import Beliefs
-from adjudge.studio.documents import Documents
+from adjudge.studio.documents import Documents, keep_index
 from adjudge.studio.kept import Kept
 from adjudge.studio.record import schema
+from adjudge.studio.record.attach import attach
+from adjudge.studio.record.damage import address, explained
 from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
+from adjudge.studio.record.private import make_private, private_files
 from adjudge.studio.record.revisions import changed_states, record_start
-from adjudge.studio.record.store import Change, Store, View, database_bytes, database_url, open_engine
+from adjudge.studio.record.seal import PUT_BACK, RESEAL, campaign_of, owner_problem, read_seal
+from adjudge.studio.record.store import Change, Store, View, database_bytes, database_url, open_engine, seal_rows
 from adjudge.studio.settings import Limits, load_settings
 from adjudge.studio.staging import Watch, settle
 from adjudge.studio.webhooks import Webhooks, signing_secret
@@ -136,6 +140,8 @@ class Studio:
                 await self.do(expire, self.began)
                 await self.do(hand_in, self.began)
                 await self.do(note_finished)
+                await self.do(seal_rows)
+                await asyncio.to_thread(self.store.renew_seal)
                 await asyncio.to_thread(self.store.checkpoint)
                 await self.look_at_files()
             except Exception as error:  # for example a full disk: the next tick tries again
@@ -256,14 +262,15 @@ async def refresh_consensus(folder: Path) -> bool:
     return process.returncode == 0
 
 
-def open_studio(folder: str | os.PathLike[str]) -> Studio:
-    """Open a campaign for writing: its files are checked, its database is brought up to date."""
+def open_studio(folder: str | os.PathLike[str], accept: str = "") -> Studio:
+    """Open a campaign for writing: its files are checked, its database is brought up to date (see ``attach``)."""
     campaign = load_campaign(folder)
-    store = open_store(campaign)
+    store = open_store(campaign, accept=accept)
+    keep_index(campaign.documents, campaign.settings.documents.most_bytes)
     return Studio(campaign, store, Signer(load_key(campaign.folder)))
 
 
-def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> Store:
+def open_store(campaign: Campaign, clock: Callable[[], float] | None = None, accept: str = "") -> Store:
     """Open the database of a campaign, and give every item an id."""
     beliefs = Beliefs(campaign.folder)
 
@@ -273,8 +280,15 @@ def open_store(campaign: Campaign, clock: Callable[[], float] | None = None) -> 
         believe(ledger, 0.0, beliefs)
         return ledger
 
-    store = Store(database_url(campaign.folder, campaign.settings.store.database), load, clock)
+    url = database_url(campaign.folder, campaign.settings.store.database)
+    with explained(url, campaign), private_files():
+        return _open_store(campaign, Store(url, load, clock), accept)
+
+
+def _open_store(campaign: Campaign, store: Store, accept: str) -> Store:
+    """Return a store that is attached to the folder of its campaign, with all items; if that fails, close it."""
     try:
+        store.notes = make_private(campaign.folder) + attach(store, campaign.folder, load_key(campaign.folder), accept)
         if settle(campaign.folder, store.ledger.files):  # the last change was recorded, but not in the files yet
             campaign = load_campaign(campaign.folder)
         store.do(lambda ledger, now: _add_items(ledger, now, campaign))
@@ -291,7 +305,7 @@ def _add_items(ledger: Ledger, now: float, campaign: Campaign) -> Change:
     """Add the campaign's items that have no id."""
     rows = [(schema.items, row) for row in missing_items(ledger, campaign)]
     audit = ("studio", "items added", {"items": len(rows)}) if rows else None
-    return Change(rows, len(rows), audit, campaign)
+    return Change(rows, len(rows), audit, campaign if rows or campaign is not ledger.campaign else None)
 
 
 @contextlib.contextmanager
@@ -307,7 +321,9 @@ def reading_campaign(folder: str | os.PathLike[str], complete: bool = True) -> I
         raise InputError("nobody has worked on this campaign yet: start it with `adjudge serve`", str(folder))
     engine = open_engine(url, read_only=True)
     try:
-        with engine.begin() as connection:
+        with explained(url, campaign), engine.begin() as connection:
+            if problem := owner_problem(campaign_of(connection), read_seal(campaign.folder)):
+                raise InputError(f"{problem}; {PUT_BACK}; {RESEAL}", address(url))
             yield campaign, connection
     finally:
         engine.dispose()

@@ -134,5 +134,5 @@ def test_items_beyond_what_was_asked_show(worked):
 
 def test_every_check_has_a_name():
     """The command prints what was looked for."""
-    assert len(CHECKS) == 8
+    assert len(CHECKS) == 10
     assert all(name and check.__doc__ for name, check in CHECKS.items())

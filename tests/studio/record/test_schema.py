@@ -1,12 +1,19 @@
+import json
+
 import pytest
 import sqlalchemy
 from sqlalchemy import func, insert, select
+from sqlalchemy.pool import NullPool
 
+from adjudge.studio.backups import back_up, restore
 from adjudge.studio.desk import decisions as lead
 from adjudge.studio.desk.decisions import read_past
 from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 from adjudge.studio.record import schema as s
+from adjudge.studio.record.audit import Link, find_faults, next_entry
 from adjudge.studio.record.schema import counts, excluded, judgments, stands
+from adjudge.studio.record.store import Change
+from adjudge.studio.studio import open_store, reading_campaign
 
 
 @pytest.fixture
@@ -81,3 +88,87 @@ def test_excluded_judges_and_open_answers_do_not_count(desk):
         past = read_past(connection, desk.ann)
     desk.do(lead.reinstate, desk.lead, desk.ann, past)
     assert counted(desk) == (13, 12, [])
+
+
+VERSION_1 = {
+    *(
+        "versions",
+        "items",
+        "people",
+        "passwords",
+        "languages",
+        "standings",
+        "assignments",
+        "sets",
+        "slots",
+        "answers",
+        "finishes",
+    ),
+    *("outcomes", "judgments", "contests", "rulings", "invitations", "acceptances", "tokens", "revocations"),
+    *("switches", "audit"),
+}  # tables of the first released version
+
+
+def brought_back(created):
+    """Make a closed campaign one of version 1: its tables alone, without a seal, with the entries of that time."""
+    engine = sqlalchemy.create_engine(created.store.url, poolclass=NullPool)
+    with engine.begin() as connection:
+        if engine.name == "sqlite":
+            connection.exec_driver_sql("DROP TRIGGER audit_no_delete")
+            connection.exec_driver_sql("DROP TRIGGER versions_no_delete")
+        else:
+            connection.exec_driver_sql("SET session_replication_role = replica")
+        new = [table for table in reversed(s.METADATA.sorted_tables) if table.name not in VERSION_1]
+        for table in new:
+            table.drop(connection)
+        entries = [dict(row) for row in connection.execute(select(s.audit).order_by(s.audit.c.id)).mappings()]
+        connection.execute(sqlalchemy.delete(s.audit))
+        connection.execute(sqlalchemy.delete(s.versions).where(s.versions.c.version > 1))
+        last = Link()
+        for entry in entries:
+            if entry["what"] not in ("campaign identified", "rows sealed"):
+                row = next_entry(last, entry["at"], entry["who"], entry["what"], json.loads(entry["detail"]))
+                connection.execute(insert(s.audit), row)
+                last = Link(row["id"], row["hash"])
+    engine.dispose()
+    (created.folder / "seal.json").unlink()
+    return new
+
+
+def test_a_campaign_of_version_1_is_migrated_verified_and_served(crowd):
+    """A record with work gets the new tables once, belongs to its folder from then on, and goes on."""
+    created = crowd("[qualification]\nrequired = false\n")
+    created.through(created.person("ann"))
+    judged = created.store.ledger.items.judged.tolist()
+    created.store.close()
+    assert brought_back(created)
+    store = open_store(created.campaign)
+    assert store.notes == ()
+    assert store.ledger.items.judged.tolist() == judged
+    store.close()
+    with reading_campaign(created.folder) as (campaign, connection):
+        assert find_faults(connection, campaign) == []
+        assert list(connection.scalars(select(s.versions.c.version).order_by(s.versions.c.version))) == [1, s.VERSION]
+        assert connection.scalar(select(func.count()).select_from(s.identifications)) == 1
+    again = open_store(created.campaign)
+    assert again.notes == ()
+    again.do(lambda ledger, now: Change(audit=("test", "something", {})))
+    with pytest.raises(sqlalchemy.exc.DBAPIError, match="never changed"), again._writer.begin() as connection:
+        connection.execute(sqlalchemy.update(s.identifications).values(campaign="x"))
+    again.close()
+    with reading_campaign(created.folder) as (campaign, connection):
+        assert find_faults(connection, campaign) == []
+
+
+def test_a_backup_of_version_1_can_be_made_and_restored(crowd, tmp_path, monkeypatch):
+    """Before it was ever opened by this version."""
+    created = crowd("[qualification]\nrequired = false\n")
+    created.through(created.person("ann"))
+    created.store.close()
+    brought_back(created)
+    with reading_campaign(created.folder) as (campaign, connection):
+        back_up(connection, campaign, tmp_path / "old.zip")
+    monkeypatch.setenv("ADJUDGE_DATABASE", "studio.db")
+    restore(tmp_path / "old.zip", tmp_path / "again")
+    with reading_campaign(tmp_path / "again") as (campaign, connection):
+        assert find_faults(connection, campaign) == []

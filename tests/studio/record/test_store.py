@@ -1,21 +1,18 @@
-"""The store, its writer and its backups."""
+"""The store and its writer."""
 
 import threading
-import zipfile
 
 import pytest
 import sqlalchemy
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from adjudge.errors import InputError
-from adjudge.studio.campaign import load_campaign
 from adjudge.studio.desk.pages import list_judges
 from adjudge.studio.record import schema
 from adjudge.studio.record import schema as s
-from adjudge.studio.record.audit import find_faults
-from adjudge.studio.record.store import Change, Clock, backup
+from adjudge.studio.record.store import Change, Clock
 from adjudge.studio.records import Refused, Unsaved
 from adjudge.studio.studio import open_store, reading_campaign
 
@@ -328,28 +325,6 @@ def test_the_real_one_goes_forward():
     clock = Clock()
     assert abs(clock() - time.time()) < 5
     assert clock() <= clock()
-
-
-def test_a_backup_is_the_campaign(crowd, tmp_path, monkeypatch):
-    """What is unpacked is a campaign again, with every row, from either database, and without the key."""
-    created = crowd(FREE)
-    created.through(created.person("ann"))
-    (created.folder / "key").write_bytes(b"secret")
-    with created.store.reading() as connection:
-        counts = {t.name: connection.scalar(select(func.count()).select_from(t)) for t in s.METADATA.sorted_tables}
-        rows = backup(connection, created.campaign, tmp_path / "kept.zip")
-    assert rows == sum(counts.values())
-    with zipfile.ZipFile(tmp_path / "kept.zip") as archive:
-        assert "key" not in archive.namelist()
-        archive.extractall(tmp_path / "again")
-    monkeypatch.delenv("ADJUDGE_DATABASE", raising=False)
-    again = open_store(load_campaign(tmp_path / "again"))
-    with again.reading() as connection:
-        assert find_faults(connection, created.campaign) == []
-        for table in s.METADATA.sorted_tables:
-            assert connection.scalar(select(func.count()).select_from(table)) == counts[table.name], table.name
-    assert again.ledger.items.judged.tolist() == created.store.ledger.items.judged.tolist()
-    again.close()
 
 
 def test_it_is_read_while_it_is_served_and_cannot_be_changed(desk):

@@ -98,7 +98,7 @@ def test_what_people_do_is_on_the_record(file_crowd):
     created.do(p.join, created.do(p.invite, "judge"), "ann", "hash")
     with created.store.reading() as connection:
         deeds = [row.what for row in connection.execute(s.audit.select().order_by(s.audit.c.id))]
-    assert deeds == ["items added", "invited", "joined"]
+    assert deeds == ["campaign identified", "items added", "invited", "joined"]
 
 
 def test_a_withdrawn_invitation_admits_nobody(file_crowd):

@@ -21,10 +21,10 @@ from adjudge.data.files import decode_content
 from adjudge.errors import Problems
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.record import schema as s
+from adjudge.studio.record.row_hashes import BEGINNING, changed_rows
+from adjudge.studio.record.seal import seal_faults
 from adjudge.studio.settings import FILE as SETTINGS_FILE
 from adjudge.studio.settings import Settings, read_settings
-
-BEGINNING = "0" * 64
 
 
 class Link(NamedTuple):
@@ -86,12 +86,27 @@ def find_faults(connection: Connection, campaign: Campaign) -> list[str]:
     return [sentence for check in CHECKS.values() for sentence in check(connection, campaign)]
 
 
+def content_faults(connection: Connection, campaign: Campaign) -> list[str]:
+    """Return the faults of a database without its seal, such as that of a backup."""
+    return [sentence for check in CHECKS.values() if check is not _seal for sentence in check(connection, campaign)]
+
+
 def _file(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for damage that the database itself finds."""
     if connection.dialect.name == "sqlite":
         for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
             if message != "ok":
                 yield f"the database is damaged: {message}"
+
+
+def _seal(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for an end that was cut off, and for a database of another campaign or time."""
+    yield from seal_faults(connection, campaign.folder)
+
+
+def _rows(connection: Connection, campaign: Campaign) -> Iterator[str]:
+    """Look for rows that differ from the hashes in the audit log."""
+    yield from changed_rows(connection)
 
 
 def _chain(connection: Connection, campaign: Campaign) -> Iterator[str]:
@@ -253,8 +268,10 @@ def _gold(connection: Connection, campaign: Campaign) -> Iterator[str]:
 
 
 CHECKS: Mapping[str, Callable[[Connection, Campaign], Iterator[str]]] = {
+    "the end of the record as it was sealed": _seal,  # first, because a running studio renews the seal
     "the database's own check": _file,
     "the chain of the audit log": _chain,
+    "the rows of all tables as they were sealed": _rows,
     "judgments as they were accepted": _judgments,
     "outcomes and completion codes as they were given": _outcomes,
     "nobody judged an item twice": _twice,

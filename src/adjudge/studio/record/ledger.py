@@ -28,6 +28,7 @@ from adjudge.studio.gates import Answer
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import Link
 from adjudge.studio.record.items import TYPICAL, Items, ItemSet, update_belief
+from adjudge.studio.record.row_hashes import SEALED, RowHashes, load_row_hashes
 from adjudge.studio.records import Gold
 from adjudge.studio.settings import FILE as SETTINGS_FILE
 from adjudge.studio.settings import Settings, read_settings
@@ -61,6 +62,7 @@ NUMBERED = (
     schema.answers,
     schema.outcomes,
     schema.judgments,
+    schema.identifications,
     schema.audit,
 )  # not read completely
 
@@ -164,6 +166,7 @@ class Ledger:
         self.campaign = campaign
         self.latest = 0.0  # the time of the newest row
         self.link = Link()  # the end of the audit log
+        self.hashes = RowHashes()  # of the rows that are not sealed yet
         self.people: dict[int, Person] = {}
         self.named: dict[str, int] = {}
         self.outsiders: dict[str, int] = {}
@@ -503,9 +506,14 @@ class Ledger:
         """Set a switch of the running campaign."""
         self.switches[row["name"]] = row["value"]
 
+    def _identification(self, row: Mapping[str, Any]) -> None:
+        """Ignore the id of the campaign, which is compared before the ledger is used."""
+
     def _audit(self, row: Mapping[str, Any]) -> None:
-        """Note the end of the audit log."""
+        """Note the end of the audit log, and the rows that it seals."""
         self.link = Link(row["id"], row["hash"])
+        if row["what"] == SEALED:
+            self.hashes.seal(row["detail"])
 
     _FOLDS: Mapping[str, Callable[[Ledger, Mapping[str, Any]], None]] = {
         "items": _item,
@@ -537,6 +545,7 @@ class Ledger:
         "tokens": _token,
         "revocations": _revocation,
         "switches": _switch,
+        "identifications": _identification,
         "audit": _audit,
     }
 
@@ -561,6 +570,7 @@ def load_ledger(connection: Connection, campaign: Campaign) -> Ledger:
     for table in NUMBERED:
         ledger.note_id(table, connection.scalar(select(func.max(table.c.id))) or 0)
     _count_shown(ledger, connection)
+    ledger.hashes = load_row_hashes(connection)
     ledger.items.pool(campaign)
     return ledger
 

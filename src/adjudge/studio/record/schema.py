@@ -323,6 +323,8 @@ revisions = Table(
 )
 # Gold that was ruled wrong and has another grade since: it grades again.
 corrections = Table("corrections", METADATA, _id(), _at(), _of("item", nullable=False), _of("person", "by"))
+# The random id of the campaign that the database belongs to: the last row counts (see ``attach``).
+identifications = Table("identifications", METADATA, _id(), _at(), Column("campaign", String(40), nullable=False))
 # Who did what. Each entry has the hash of the entry before it (see ``audit``).
 audit = Table(
     "audit",
@@ -342,8 +344,8 @@ WORK = (people, standings, assignments, answers, finishes, judgments, contests, 
 
 def migrate(connection: Connection, now: float, note: bool = True) -> None:
     """Bring a database of any earlier version to this one, and note that; a newer version is refused."""
-    present = versions.name in inspect(connection).get_table_names()
-    have = connection.scalar(select(func.max(versions.c.version))) or 0 if present else 0
+    present = set(inspect(connection).get_table_names())
+    have = connection.scalar(select(func.max(versions.c.version))) or 0 if versions.name in present else 0
     if have > VERSION:
         problem = f"the database has version {have}, but this adjudge knows {VERSION}: install a newer adjudge"
         raise InputError(problem, connection.engine.url.render_as_string(hide_password=True))
@@ -351,6 +353,8 @@ def migrate(connection: Connection, now: float, note: bool = True) -> None:
         MIGRATIONS[version](connection)
         if note:
             connection.execute(insert(versions), {"version": version, "at": now})
+    if have == VERSION and not METADATA.tables.keys() <= present:  # made before this version was complete
+        _create(connection)
 
 
 def _create(connection: Connection) -> None:

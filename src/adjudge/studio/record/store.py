@@ -1,13 +1,9 @@
-"""The store: the database of a campaign (a SQLite file, or PostgreSQL by its URL), its one writer, and its backups.
+"""The store: the database of a campaign (a SQLite file, or PostgreSQL by its URL), and its one writer.
 
 A command decides (``command(ledger, now, ...) -> Change``), its rows are folded into the ledger, and the rows of all
 waiting commands are written in one transaction. They are answered only after its commit, so that everything that was
 acknowledged is on the disk. If a commit fails, all of them are answered with 503, and the ledger is loaded again from
 the disk.
-
-A backup has the files of a campaign and one snapshot of its database (as SQLite, whatever it is) in a zip file. The
-signing key is not in it. Sessions and invitations therefore end with a restore, and nobody can sign in with a stolen
-backup.
 """
 
 from __future__ import annotations
@@ -17,26 +13,25 @@ import math
 import os
 import queue
 import sqlite3
-import tempfile
 import threading
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select, text
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, text
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from adjudge.data.write import write_file
 from adjudge.errors import InputError
-from adjudge.studio.campaign import FILES, Campaign
+from adjudge.studio.campaign import Campaign
 from adjudge.studio.record import schema
-from adjudge.studio.record.audit import next_entry
+from adjudge.studio.record.audit import Link, next_entry
 from adjudge.studio.record.ledger import Ledger
+from adjudge.studio.record.row_hashes import SEALED
 from adjudge.studio.records import Refused, Unsaved
 
 
@@ -186,6 +181,9 @@ class Store:
         self._waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stale = False  # whether the ledger may differ from the disk
+        self._head = self._sealed = Link()  # what is committed, and what is in the seal
+        self.seal: Callable[[Link], None] | None = None  # renews the seal in the campaign's folder
+        self.notes: tuple[str, ...] = ()  # on how the database was attached to the folder
         self.on_commit: Callable[[int, float], None] = lambda commands, seconds: None
         self.failures, self.failure, self.failed_at = 0, "", -math.inf  # commits; the last reason, and when (monotonic)
         try:
@@ -198,6 +196,7 @@ class Store:
             with self._writer.begin() as connection:
                 self.ledger = fold(connection)
             self.campaign = self.ledger.campaign
+            self._head = self.ledger.link
         except BaseException:
             self.close()
             raise
@@ -232,6 +231,11 @@ class Store:
             self._waiting.put(None)
             self._thread.join()
             self._thread = None
+        if self.seal is not None:
+            with contextlib.suppress(Exception):  # a full disk: the next start seals what is not sealed
+                self.do(partial(seal_rows, closing=True))
+                self.renew_seal()
+            self.seal = None
         self._lock_holder.close()
         self._writer.dispose()
         self._reader.dispose()
@@ -241,6 +245,13 @@ class Store:
         if self.url.get_backend_name() == "sqlite":
             with contextlib.closing(sqlite3.connect(str(self.url.database), timeout=BUSY)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def renew_seal(self) -> None:
+        """Write the head of what is committed to the seal, if it is new."""
+        head = self._head
+        if self.seal is not None and head not in (self._sealed, Link()):
+            self.seal(head)
+            self._sealed = head
 
     @property
     def waiting(self) -> int:
@@ -313,13 +324,15 @@ class Store:
     def _write_batch(self, batch: Sequence[Request]) -> list[Callable[[], None]]:
         """Decide a group of commands and write their rows in one transaction; return the replies to send."""
         replies: list[Callable[[], None]] = []
-        self._refresh()
         began = time.perf_counter()
         with self._writer.begin() as connection:
+            if self._stale:  # also if this is a new connection: another studio may have written in between
+                self._load(connection)
             self._stale = True
             rows = [row for request in batch for row in self._decide(request, replies)]
             _write(connection, rows)
         self._stale, self.campaign = False, self.ledger.campaign
+        self._head = self.ledger.link
         if rows:
             self.on_commit(len(batch), time.perf_counter() - began)
         return replies
@@ -340,6 +353,7 @@ class Store:
                 rows.append((schema.audit, next_entry(self.ledger.link, now, *change.audit)))
             for table, row in rows:
                 self.ledger.fold(table, row)
+                self.ledger.hashes.add(table, row)
             if change.campaign is not None:
                 self.ledger.adopt(change.campaign)
             answer = change.answer if request.then is None else request.then(self.ledger, now, change.answer)
@@ -352,10 +366,21 @@ class Store:
         """Load the ledger again if it may differ from the disk."""
         if self._stale:
             with self._writer.begin() as connection:
-                ledger = self._fold(connection)
-            ledger.copy_activity(self.ledger)
-            ledger.adopt(self.campaign)  # which may be newer than the files that were folded
-            self.ledger, self._stale = ledger, False
+                self._load(connection)
+
+    def _load(self, connection: Connection) -> None:
+        """Load the ledger again from the disk."""
+        ledger = self._fold(connection)
+        ledger.copy_activity(self.ledger)
+        ledger.adopt(self.campaign)  # which may be newer than the files that were folded
+        self.ledger, self._stale = ledger, False
+
+
+def seal_rows(ledger: Ledger, now: float, closing: bool = False) -> Change:
+    """Seal the rows since the last time with an entry of the audit log, if there are enough or the studio stops."""
+    if not (ledger.hashes.due or (closing and ledger.hashes.new)):
+        return Change()
+    return Change(audit=("studio", SEALED, ledger.hashes.detail()))
 
 
 def check_archived(change: Change) -> None:
@@ -414,45 +439,3 @@ def database_bytes(connection: Connection) -> int:
         return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
     file = next(row[2] for row in connection.exec_driver_sql("PRAGMA database_list") if row[1] == "main")
     return sum(path.stat().st_size for path in (Path(file), Path(f"{file}-wal")) if path.exists())
-
-
-# Backups
-
-
-COPIED_ROWS = 10_000  # copied at a time
-DATABASE = "studio.db"
-
-
-def backup(connection: Connection, campaign: Campaign, out: Path) -> int:
-    """Write a zip file of the campaign, check that it can be read, and return how many rows it holds."""
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / DATABASE
-        rows = _copy_tables(connection, database)
-        packed = Path(folder) / "backup.zip"
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in FILES:
-                if (campaign.folder / name).exists():
-                    archive.write(campaign.folder / name, name)
-            archive.write(database, DATABASE)
-        with zipfile.ZipFile(packed) as archive:
-            if (damaged := archive.testzip()) is not None:
-                raise InputError(f"{damaged} is damaged in the new backup: is the disk full?", str(out))
-        write_file(packed.read_bytes(), out)
-    return rows
-
-
-def _copy_tables(source: Connection, path: Path) -> int:
-    """Copy every table to a new SQLite file, and return the number of rows."""
-    engine = open_engine(URL.create("sqlite", database=str(path)))
-    copied = 0
-    with engine.begin() as target:
-        schema.migrate(target, 0.0, note=False)
-        for table in schema.METADATA.sorted_tables:
-            rows = source.execution_options(yield_per=COPIED_ROWS).execute(select(table)).mappings()
-            for part in rows.partitions(COPIED_ROWS):
-                target.execute(insert(table), [dict(row) for row in part])
-                copied += len(part)
-    engine.dispose()
-    for rest in path.parent.glob(f"{path.name}-*"):  # an empty journal
-        rest.unlink()
-    return copied

@@ -36,6 +36,7 @@ from adjudge.studio.desk.overview import live
 from adjudge.studio.desk.prompts import program_prompts
 from adjudge.studio.gate_designer import gate_compositions
 from adjudge.studio.kept import state_key
+from adjudge.studio.record.seal import read_head
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import Part, desk_page, form_integer, live_parts, redirect_done
 from adjudge.studio.web.security import Caller, require_caller, require_token, studio_of
@@ -295,9 +296,18 @@ async def audit(
     """Show the audit log."""
     caller = require_caller(request, "desk")
     entries = await studio_of(request).read(pages.list_audit_entries, before, find)
+    head = await studio_of(request).read(read_head)
     older = entries[-1].id if len(entries) == pages.PAGE else None
     return desk_page(
-        request, caller, "desk_audit.html", "Audit log", entries=entries, find=find, before=before, older=older
+        request,
+        caller,
+        "desk_audit.html",
+        "Audit log",
+        entries=entries,
+        head=head,
+        find=find,
+        before=before,
+        older=older,
     )
 
 

@@ -1,0 +1,127 @@
+"""Erasing a person from a record: it is written anew without their identity, and says so.
+
+Rows of a record are never changed, and names are in several of them, so a new database is written: the name becomes a
+pseudonym such as judge-7 in all rows and in the audit log, ids on crowd platforms, password and other secrets become
+empty, and comments too if that is asked. Judgments, answers, times and standings stay. The first entry of the new audit
+log has the head of the old one. What stays readable is the old database with its backups, which must be deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Table, insert, select
+
+from adjudge.errors import InputError, quote
+from adjudge.studio.record import schema
+from adjudge.studio.record.audit import Link, judgments_hash, next_entry
+from adjudge.studio.record.row_hashes import SEALED
+from adjudge.studio.record.seal import REWRITTEN, read_head
+
+Row = dict[str, Any]
+PIECE = 10_000  # rows that are written at once
+EMPTY = {"hash", "secret", "outside"}  # columns of a person's rows that become empty
+COMMENTED = ("answers", "judgments", "contests")
+
+
+class Erased(NamedTuple):
+    """Whose identity is erased, and what they are called from then on."""
+
+    person: int
+    texts: frozenset[str]  # that identify the person, in lower case
+    pseudonym: str
+    sets: frozenset[int]  # their sets, if comments are erased
+    comments: bool
+
+
+def find_person(connection: Connection, name: str, comments: bool = False) -> Erased:
+    """Return whom a name or an id on a crowd platform identifies."""
+    people = connection.execute(select(schema.people)).mappings().all()
+    wanted = name.strip().casefold()
+    row = next((row for row in people if wanted in (row["name"].casefold(), (row["outside"] or "").casefold())), None)
+    if row is None:
+        raise InputError(f"there is nobody with the name {quote(name)}: the desk lists all people")
+    pseudonym = f"{row['role']}-{row['id']}"
+    while pseudonym.casefold() in {other["name"].casefold() for other in people if other["id"] != row["id"]}:
+        pseudonym += "-erased"
+    own = select(schema.assignments.c.id).where(schema.assignments.c.person == row["id"])
+    sets = connection.scalars(select(schema.sets.c.id).where(schema.sets.c.assignment.in_(own)))
+    texts = {row["name"].casefold(), (row["outside"] or row["name"]).casefold()}
+    return Erased(row["id"], frozenset(texts), pseudonym, frozenset(sets), comments)
+
+
+def rewrite(source: Connection, target: Connection, erased: Erased, now: float) -> None:
+    """Write a record without the identity of a person to a database with tables but without rows."""
+    for table in schema.METADATA.sorted_tables:
+        if table is not schema.audit:
+            _insert(target, table, (_without(erased, table, row) for row in _rows(source, table)))
+    _insert(target, schema.audit, _entries(source, target, erased, now))
+
+
+def _rows(connection: Connection, table: Table) -> Iterator[Row]:
+    """Yield the rows of a table in their order."""
+    with connection.execute(select(table).order_by(*table.primary_key.columns)) as rows:
+        yield from (dict(row) for row in rows.mappings())
+
+
+def _insert(target: Connection, table: Table, rows: Iterator[Row]) -> None:
+    """Write rows, some thousand at a time."""
+    piece: list[Row] = []
+    for row in rows:
+        piece.append(row)
+        if len(piece) == PIECE:
+            target.execute(insert(table), piece)
+            piece = []
+    if piece:
+        target.execute(insert(table), piece)
+
+
+def _without(erased: Erased, table: Table, row: Row) -> Row:
+    """Return a row without what identifies the person."""
+    clean = {name: _replaced(erased, value) for name, value in row.items()}
+    if table is schema.people and row["id"] == erased.person:
+        return {**clean, "name": erased.pseudonym, "outside": None}
+    if row.get("person") == erased.person:
+        clean |= {name: "" for name in EMPTY & row.keys() if row[name] is not None}
+    if erased.comments and table.name in COMMENTED:
+        own = row["set"] in erased.sets if table is schema.answers else row["person"] == erased.person
+        clean |= {"comment": ""} if own else {}
+    return clean
+
+
+def _replaced(erased: Erased, value: Any) -> Any:
+    """Return a value in which texts that are the name of the person are the pseudonym."""
+    if isinstance(value, str):
+        return erased.pseudonym if value.casefold() in erased.texts else value
+    if isinstance(value, list):
+        return [_replaced(erased, part) for part in value]
+    return {name: _replaced(erased, part) for name, part in value.items()} if isinstance(value, dict) else value
+
+
+def _entries(source: Connection, target: Connection, erased: Erased, now: float) -> Iterator[Row]:
+    """Yield the new audit log: an entry about the old one, and its entries in a new chain."""
+    entry, hash_ = read_head(source)
+    detail: Mapping[str, Any] = {"erased": erased.pseudonym, "comments": erased.comments, "entry": entry, "head": hash_}
+    row = next_entry(Link(), now, "studio", REWRITTEN, detail)
+    yield row
+    for old in _rows(source, schema.audit):
+        if old["what"] != SEALED:  # its hashes are of the old rows; the next start seals all rows
+            detail = _vouching(target, _replaced(erased, json.loads(old["detail"])))
+            link = Link(row["id"], row["hash"])
+            row = next_entry(link, old["at"], _replaced(erased, old["who"]), old["what"], detail)
+            yield row
+
+
+def _vouching(target: Connection, detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a detail with the hash of the judgments that it vouches for, which may have lost comments."""
+    columns = schema.judgments.c
+    if not isinstance(detail.get("judgments"), str):
+        return detail
+    if "first" in detail:
+        own: ColumnElement[bool] = columns.id.between(detail["first"], detail["first"] + detail["taken"] - 1)
+    else:
+        own = columns.assignment == detail.get("assignment")
+    rows = target.execute(select(schema.judgments).where(own).order_by(columns.id)).mappings()
+    return {**detail, "judgments": judgments_hash(dict(row) for row in rows)}

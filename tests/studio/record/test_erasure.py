@@ -1,0 +1,91 @@
+"""Erasing a person: what goes, what stays, and that the record still proves itself."""
+
+import json
+
+import pytest
+from sqlalchemy import select
+
+from adjudge.errors import InputError
+from adjudge.studio.backups import back_up, restore
+from adjudge.studio.desk.decisions import change_standing
+from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
+from adjudge.studio.record import schema as s
+from adjudge.studio.record.audit import find_faults
+from adjudge.studio.record.seal import compare_head, read_head
+from adjudge.studio.studio import reading_campaign
+from adjudge.studio.work import people
+
+FREE = "[qualification]\nrequired = false\n"
+NAME, OUTSIDE = "Ann Example", "prolific:5f1c9e"
+
+
+@pytest.fixture
+def erased(crowd, tmp_path, monkeypatch):
+    """Return a maker of a campaign without Ann, restored from a backup, with the head of the old record."""
+    created = crowd(FREE)
+    lead = created.person("lea", "lead")
+    ann = created.do(people.join, created.do(people.invite, "judge", NAME), NAME, "a hash of Ann's")
+    created.do(people.arrive, OUTSIDE)
+    created.through(ann)
+    created.through(created.person("bob"))
+    created.do(change_standing, lead, ann, "paused", "a reason")
+    created.do(import_judgments, lead, [ImportedJudgment(1, "t0", "d0-1", NAME, 1)], {}, "a.csv")
+    with created.store.reading() as connection:
+        back_up(connection, created.campaign, tmp_path / "all.zip")
+        created.head = read_head(connection)
+        created.judged = connection.execute(select(s.judgments.c.item, s.judgments.c.relevance)).all()
+    monkeypatch.setenv("ADJUDGE_DATABASE", "studio.db")
+
+    def make(name, comments=False):
+        restore(tmp_path / "all.zip", tmp_path / "new", name, comments)
+        return tmp_path / "new", created
+
+    return make
+
+
+def texts(connection):
+    """Return all texts of a record in one."""
+    rows = (row for table in s.METADATA.sorted_tables for row in connection.execute(select(table)))
+    return "\n".join(str(value) for row in rows for value in row).casefold()
+
+
+def test_the_name_goes_and_the_judgments_stay(erased):
+    """No row and no byte of the new file has the name or the password; every check passes, and an old head is known."""
+    folder, created = erased(NAME)
+    assert NAME.encode() not in (folder / "studio.db").read_bytes()
+    with reading_campaign(folder) as (campaign, connection):
+        assert find_faults(connection, campaign) == []
+        content = texts(connection)
+        assert NAME.casefold() not in content
+        assert "a hash of ann's" not in content
+        assert "judge-2" in content
+        assert connection.execute(select(s.judgments.c.item, s.judgments.c.relevance)).all() == created.judged
+        first = connection.execute(select(s.audit).order_by(s.audit.c.id)).mappings().first()
+        assert first["what"] == "record rewritten"
+        assert (json.loads(first["detail"])["entry"], json.loads(first["detail"])["head"]) == created.head
+        contained, sentence = compare_head(connection, created.head[1])
+        assert contained
+        assert "from which a person was erased" in sentence
+
+
+def test_an_id_of_a_crowd_platform_goes_too(erased):
+    """Somebody whom a platform sent is found by the id there."""
+    folder, _ = erased(OUTSIDE)
+    with reading_campaign(folder) as (campaign, connection):
+        assert find_faults(connection, campaign) == []
+        assert OUTSIDE not in texts(connection)
+
+
+def test_comments_go_if_that_is_asked(erased):
+    """The hashes of accepted judgments are those without the comments."""
+    folder, _ = erased(NAME, comments=True)
+    with reading_campaign(folder) as (campaign, connection):
+        assert find_faults(connection, campaign) == []
+        assert not any(connection.scalars(select(s.judgments.c.comment).where(s.judgments.c.person == 2)))
+
+
+def test_nobody_of_that_name_is_said(erased, tmp_path):
+    """Nothing is restored."""
+    with pytest.raises(InputError, match="there is nobody with the name 'Zoe'"):
+        erased("Zoe")
+    assert not (tmp_path / "new").exists()
