@@ -62,7 +62,9 @@ def test_every_link_of_every_page_stays_below_the_path(prefixed, role):
         assert len(responses) > {"judge": 6, "reviewer": 15, "lead": 25}[role]
         for address, response in responses.items():
             assert address.startswith(f"{ROOT}/"), address
-            assert response.status_code in (200, 303, 405, 409), (address, response.status_code)  # 409: no export yet
+            assert response.status_code in (200, 303, 405, 409, 422), (
+                address
+            )  # forms without their fields, no export yet
 
     prefixed.run(way())
 
