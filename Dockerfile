@@ -6,7 +6,7 @@ FROM python:3.13-slim
 
 COPY pyproject.toml constraints.txt README.md LICENSE /build/
 COPY src /build/src
-RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[bayes,report,studio,learn,postgresql]" && rm -r /build
+RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[bayes,report,studio,openid,learn,postgresql]" && rm -r /build
 
 RUN useradd --create-home --uid 1000 adjudge \
     && install --directory --owner=adjudge --mode=0700 /home/adjudge/.cache /home/adjudge/.cache/adjudge \
