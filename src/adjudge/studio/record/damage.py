@@ -15,7 +15,7 @@ from adjudge.studio.campaign import Campaign
 from adjudge.studio.record.audit import find_faults
 
 RESTORE = "keep the file, and restore the last backup with `adjudge campaign restore`"
-UNUSABLE = (ArithmeticError, LookupError, TypeError, ValueError)  # errors of our code that damaged rows can cause
+UNUSABLE = (ArithmeticError, LookupError, TypeError, ValueError, sqlite3.Error)  # what damaged rows can cause
 NOT_DAMAGED = ("locked", "readonly", "unable to open", "is full")  # in SQLite's messages about files that are intact
 
 
@@ -71,7 +71,7 @@ def _faults(url: URL, campaign: Campaign) -> list[str]:
     try:
         with engine.begin() as connection:
             return find_faults(connection, campaign)
-    except (DBAPIError, sqlite3.Error, *UNUSABLE) as error:
+    except (DBAPIError, *UNUSABLE) as error:
         return [str(error).splitlines()[0]]
     finally:
         engine.dispose()
