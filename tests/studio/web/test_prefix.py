@@ -11,7 +11,7 @@ from adjudge.studio.web.bundle import judge_script
 from adjudge.studio.work.people import invite
 
 ROOT = "/c/trial"
-ADDRESS = re.compile(r"<[^>]*?\s(?:href|src|action|data-live)=\"(?!otpauth:)([^\"#?][^\"]*)\"")
+ADDRESS = re.compile(r"<[^>]*?\s(?:href|src|action|data-live)=\"(?!otpauth:|data:)([^\"#?][^\"]*)\"")
 RIGHT = {"name": "Ann", "password": "correct horse battery"}
 
 
