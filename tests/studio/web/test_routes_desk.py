@@ -434,3 +434,83 @@ def test_large_files_come_in_batches(data_site, monkeypatch):
     assert [(list_audit_entry.who, list_audit_entry.detail["taken"]) for list_audit_entry in entries] == [
         ("API token all", n) for n in (1, 1, 2)
     ]
+
+
+ANSWERS = b"topic,document,judge,label\noak,oak-0,dan,1\n"
+
+
+class Unread:
+    """A body of a request that notes how much of it was read."""
+
+    def __init__(self, size=50_000_000):
+        self.size, self.read = size, 0
+
+    async def __aiter__(self):
+        while self.read < self.size:
+            self.read += 100_000
+            yield bytes(100_000)
+
+
+def upload_raw(site, path, headers, body):
+    """Send a body in parts, and return the status and how much of it the studio took."""
+    parts, statuses = body.__aiter__(), []
+
+    async def receive():
+        try:
+            return {"type": "http.request", "body": await anext(parts), "more_body": True}
+        except StopAsyncIteration:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        statuses.append(message.get("status"))
+
+    pairs = [(name.encode(), value.encode()) for name, value in {"host": "studio", **headers}.items()]
+    scope = {"type": "http", "method": "POST", "path": path.partition("?")[0], "headers": pairs, "scheme": "http"}
+    scope |= {"query_string": path.partition("?")[2].encode(), "http_version": "1.1", "client": ("192.0.2.1", 1)}
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(site.app(scope, receive, send))).result()
+    return statuses[0], body.read
+
+
+@pytest.mark.parametrize("length", [{"content-length": "50000000"}, {"transfer-encoding": "chunked"}])
+def test_uploads_of_strangers_are_not_read(data_site, length):
+    """Without a session, with a forged one, or without the token of the page, nothing is stored or held."""
+    form = {"content-type": "multipart/form-data; boundary=x", **length}
+    cookie = {"cookie": f"{COOKIE}={data_site.session}"}
+    for path, headers, statuses in (
+        ("/desk/data", form, (401, 303)),
+        ("/desk/data", {**form, "cookie": f"{COOKIE}=forged"}, (401, 303)),
+        ("/desk/data", {**form, **cookie}, (403,)),
+        ("/desk/data?csrf=wrong", {**form, **cookie}, (403,)),
+        ("/api/import", length, (401,)),
+        ("/api/import", {**length, "authorization": "Bearer adj_forged"}, (401,)),
+        ("/api/import", {**length, **cookie}, (401,)),
+        ("/sign-in", {**length, "content-type": "application/x-www-form-urlencoded"}, (401, 413)),
+        ("/api/answers", {**length, "content-type": "application/json"}, (401, 413)),
+    ):
+        status, read = upload_raw(data_site, path, headers, Unread())
+        assert status in statuses, path
+        assert read <= 100_000, path
+
+
+def test_the_form_for_files_has_its_token_in_its_address(data_site):
+    """The token can be checked before the file is read; a browser without scripts sends it."""
+    page = data_site.ask("GET", "/desk/data").text
+    address = re.search(r'action="(/desk/data\?csrf=[^"]+)"', page)[1]
+    answer = data_site.ask("POST", address, headers={"x-csrf": ""}, files={"file": ("a.csv", ANSWERS)})
+    assert answer.status_code == 200
+    assert "1 judgments imported from a.csv" in answer.text
+
+
+def test_few_files_are_imported_at_the_same_time(data_site):
+    """The next one waits; a failed upload does not count for ever."""
+    for _ in range(5):
+        assert data_site.ask("POST", "/desk/data", data={"judge": "x"}).status_code == 422
+    data_site.app.state.uploads = 2
+    refused = data_site.upload(ANSWERS)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
+    assert "Other files are being imported. Try again in a minute." in refused.text
+    assert data_site.ask("POST", "/api/import", program=True, content=ANSWERS).status_code == 429
+    data_site.app.state.uploads = 0
+    assert data_site.upload(ANSWERS).status_code == 200
+    assert data_site.app.state.uploads == 0

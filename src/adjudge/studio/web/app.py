@@ -6,6 +6,7 @@ record. Every refusal is answered with a sentence: as JSON for scripts and progr
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import logging
@@ -42,9 +43,18 @@ from adjudge.studio.web import (
     routes_sign_in,
 )
 from adjudge.studio.web.bundle import STATIC, StaticFilesWithBundle
+from adjudge.studio.web.connections import KEEP_ALIVE, Connections, is_trusted, most_connections
 from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
 from adjudge.studio.web.render import page
-from adjudge.studio.web.security import COMMON_HEADERS, FACTOR_FIRST, Headers, inner_path, page_policy, root_of
+from adjudge.studio.web.security import (
+    COMMON_HEADERS,
+    FACTOR_FIRST,
+    Headers,
+    inner_path,
+    is_known,
+    page_policy,
+    root_of,
+)
 from adjudge.studio.work.people import invite, name_key
 from adjudge.studio.work.second_factor import remove_factor
 
@@ -71,7 +81,14 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
         async with studio.running():
             yield
 
-    app = FastAPI(title="adjudge", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="adjudge",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,  # such a redirect would trust the header Host
+    )
     app.state.studio, app.state.root = studio, root
     app.state.meters = Meters(studio)
     pages = (
@@ -81,8 +98,8 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
         routes_second_factor,
         routes_openid,
         routes_desk,
-        routes_people,
         routes_campaign,
+        routes_people,
     )
     for routes in (*pages, routes_api, operations):
         app.include_router(routes.router)
@@ -94,7 +111,13 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(Exception, _handle_fault)
-    app.add_middleware(Headers, mturk_hosts=lambda: _mturk_hosts(studio), path_limits=UPLOAD_BYTES, root=root)
+    app.add_middleware(
+        Headers,
+        mturk_hosts=lambda: _mturk_hosts(studio),
+        path_limits=UPLOAD_BYTES,
+        root=root,
+        is_known=is_known,
+    )
     app.add_middleware(Observe, meters=app.state.meters, campaign=root.rpartition("/")[2])
     return app
 
@@ -207,28 +230,33 @@ def serve(
     app
         The application; without one, that of the campaign.
     """
+    connections = Connections(is_trusted(proxies), most_connections())
     config = uvicorn.Config(
         app or create_app(studio),  # type: ignore[arg-type]
         host=host,
         port=port,
+        http=connections.protocol,  # type: ignore[arg-type]  # called like a class
+        ws="none",
         access_log=False,
         log_config=None,
         server_header=False,
         proxy_headers=proxies is not None,
         forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=5,
-        timeout_keep_alive=75,  # seconds; longer than a judge usually thinks
+        timeout_keep_alive=KEEP_ALIVE,
     )
     inherited = inherited_socket()
-    _Server(config, ready, studio).run(None if inherited is None else [inherited])
+    _Server(config, ready, studio, connections).run(None if inherited is None else [inherited])
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that reports its port when it is ready, and notes that it stops."""
+    """A uvicorn server that reports its port when it is ready, closes late connections, and notes that it stops."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None], studio: Studio | Site) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[int], None], studio: Studio | Site, connections: Connections
+    ) -> None:
         super().__init__(config)
-        self._ready, self._studio = ready, studio
+        self._ready, self._studio, self._connections = ready, studio, connections
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start listening, then report the port."""
@@ -236,6 +264,12 @@ class _Server(uvicorn.Server):
         if self.started:
             self._ready(self.servers[0].sockets[0].getsockname()[1])
             notify_systemd("READY=1")
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close connections that take too long, every second; uvicorn calls this ten times a second."""
+        if counter % 10 == 0:
+            self._connections.close_late(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Finish the requests that have begun, and stop."""

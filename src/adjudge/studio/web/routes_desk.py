@@ -6,13 +6,15 @@ A handler reads, calls and renders: numbers come from ``desk.pages``, changes fr
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
+from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from starlette.datastructures import UploadFile
 
 from adjudge.errors import AdjudgeError
 from adjudge.studio.access import may
@@ -52,6 +54,7 @@ Page = Annotated[int, Query(le=LARGEST_ID)]
 LEAST_SECONDS = 2.0  # for which the numbers of the overview and of items are not computed again
 LIVE_SECONDS = 15.0  # after which times such as "3 min ago" are written again, even if nothing happened
 CHART_SECONDS = 30.0  # for which pictures are not drawn again
+MOST_UPLOADS = 2  # at the same time
 MOST_PROMPTS = 1_000_000
 CHUNK_BYTES = 1 << 16  # sent at once
 
@@ -385,15 +388,40 @@ async def prompts(request: Request, judge: str = "", limit: str = "", gold: str 
     return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
 
 
-@router.post("/desk/data")
-async def upload_judgments(
-    request: Request, file: Annotated[UploadFile, File()], csrf: Text = "", judge: Text = ""
-) -> Response:
-    """Import judgments made elsewhere, or a program's answers to prompts."""
-    caller = require_caller(request, "import", csrf or None)
-    content, name = await file.read(), file.filename or "file"
+@contextlib.contextmanager
+def _upload(request: Request) -> Iterator[None]:
+    """Count an upload; there are few at a time, because a file is in memory while it is imported."""
+    state = request.app.state
+    running = getattr(state, "uploads", 0)
+    if running >= MOST_UPLOADS:
+        raise Refused(429, "busy", "Other files are being imported. Try again in a minute.", retry_after=60)
+    state.uploads = running + 1
     try:
-        imported = await import_file(studio_of(request), caller.person.id, content, name, judge.strip())
+        yield
+    finally:
+        state.uploads -= 1
+
+
+@router.post("/desk/data")
+async def upload_judgments(request: Request, csrf: Find = "") -> Response:
+    """Import judgments made elsewhere, or a program's answers to prompts.
+
+    The token is in the address of the form, so that the request is checked before the file is read.
+    """
+    caller = require_caller(request, "import", csrf or None)
+    with _upload(request):
+        async with request.form(max_files=1, max_fields=2) as form:
+            file, judge = form.get("file"), form.get("judge", "")
+            if not isinstance(file, UploadFile) or not isinstance(judge, str):
+                raise Refused(422, "malformed", "No file was sent. Choose a file and try again.")
+            content, name = await file.read(), file.filename or "file"
+        return await _import_response(request, caller, content, name, judge.strip())
+
+
+async def _import_response(request: Request, caller: Caller, content: bytes, name: str, judge: str) -> Response:
+    """Import a file, and return the page with the report."""
+    try:
+        imported = await import_file(studio_of(request), caller.person.id, content, name, judge)
     except AdjudgeError as error:
         return _data_page(request, caller, 422, error=str(error))
     return _data_page(request, caller, 422 if imported["problems"] else 200, imported=imported)
@@ -404,7 +432,8 @@ async def receive_judgments(request: Request, judge: str = "", name: str = "uplo
     """Import the judgments that a program sends with a token; the request's body is the file."""
     token = require_token(request, "import")
     try:
-        return await import_file(studio_of(request), token, await request.body(), name, judge)
+        with _upload(request):
+            return await import_file(studio_of(request), token, await request.body(), name, judge)
     except Refused:
         raise
     except AdjudgeError as error:

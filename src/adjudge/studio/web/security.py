@@ -2,7 +2,7 @@
 
 - Pages run only our own scripts and styles. Only the page for a crowdsourcing platform may be shown in its frame.
 - A request that changes something and is authorised by a cookie must come from one of our own pages.
-- A request body has a size limit, whether or not its length is announced.
+- A request body has a size limit, whether or not its length is announced; it is small for those who are not signed in.
 - A caller is identified by a session cookie with a CSRF token, or by a bearer token.
 
 ``Headers`` is the middleware; it refuses requests before any page sees them. Routes call ``require_caller``,
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -31,6 +31,7 @@ from adjudge.studio.work.second_factor import lacks_factor
 from adjudge.studio.work.sessions import is_over
 
 MOST_BYTES = 1_000_000  # of a request body
+UNKNOWN_BYTES = 16_384  # the same, of somebody who is not signed in and has no API token
 CHANGE_BYTES = 1_000  # that a change counts besides its body: rows that the studio adds to it
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")  # these change nothing
 CACHEABLE = ("/static/", "/documents/")  # what a browser may cache; any other page may be personal
@@ -96,7 +97,8 @@ def frame_origins(hosts: Iterable[str]) -> list[str]:
 class Headers:
     """The middleware. ``path_limits`` gives the size limit of request bodies for paths with another limit.
 
-    Below ``root``, paths are compared without it, and redirects to paths of the application get it.
+    Below ``root``, paths are compared without it, and redirects to paths of the application get it. ``is_known`` says
+    whether a request has a valid session or API token; others can send short forms only.
     """
 
     def __init__(
@@ -106,8 +108,9 @@ class Headers:
         most_bytes: int = MOST_BYTES,
         path_limits: Mapping[str, int] | None = None,
         root: str = "",
+        is_known: Callable[[Request], bool] = lambda request: True,
     ) -> None:
-        self.root = root
+        self.root, self.is_known = root, is_known
         self.app, self.most_bytes, self.path_limits = app, most_bytes, dict(path_limits or {})
         self.policy, self.mturk_hosts = page_policy(), mturk_hosts
 
@@ -117,18 +120,26 @@ class Headers:
             await self.app(scope, receive, send)
             return
         path, scope["root_path"] = inner_path(scope, self.root), self.root or scope.get("root_path", "")
-        limits = (limit for start, limit in self.path_limits.items() if path.startswith(start))
-        limit = next(limits, self.most_bytes)
+        request = RequestHeaders(scope=scope)
+        limit = self._limit(scope, path, request)
         body = _Body(receive, limit)
         scope.setdefault("state", {})["body"] = body  # ``require_judge`` counts its bytes
         response = _Response(send, body, lambda headers: self._add(scope["scheme"], path, headers))
-        request = RequestHeaders(scope=scope)
         if is_cross_site(scope["method"], request):
             await response.refuse(403, "cross-site", "This request came from another site and was not carried out.")
+        elif _content_length(request) > limit == UNKNOWN_BYTES:
+            await response.refuse(401, "sign in", "Please sign in again. Nothing of what you sent was read.")
         elif _content_length(request) > limit:
             await response.refuse(413, "too large", _too_large(limit))
         else:
             await self._run(scope, body, response)
+
+    def _limit(self, scope: Scope, path: str, headers: RequestHeaders) -> int:
+        """Return how large the body of a request may be."""
+        limits = (limit for start, limit in self.path_limits.items() if path.startswith(start))
+        limit = next(limits, self.most_bytes)
+        short = "transfer-encoding" not in headers and _content_length(headers) <= UNKNOWN_BYTES
+        return limit if short or self.is_known(Request(scope)) else min(limit, UNKNOWN_BYTES)
 
     async def _run(self, scope: Scope, body: _Body, response: _Response) -> None:
         """Let the application respond; a body that grew too large is refused even if the application gave up."""
@@ -326,6 +337,11 @@ def session_caller(studio: Studio, text: str) -> Caller | None:
     return Caller(person, text, session.bound, session.nonce)
 
 
+def is_known(request: Request) -> bool:
+    """Return whether a request has a valid session or API token; its body is not read."""
+    return _token(request) is not None or current_caller(request) is not None
+
+
 def bearer_token(request: Request) -> str:
     """Return the token of the Authorization header, or an empty string."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
@@ -410,10 +426,16 @@ def require_token(request: Request, scope: str) -> str:
 
     A revoked token is refused like an unknown one. The name is what the audit log shows.
     """
-    ledger = studio_of(request).ledger
-    token = ledger.tokens.get(hash_token(bearer_token(request)))
-    if token is None or token["id"] in ledger.revoked:
+    token = _token(request)
+    if token is None:
         raise Refused(401, "token", "This needs an API token: Authorization: Bearer adj_...")
     if scope not in parse_scopes(token["scope"]):
         raise Refused(403, "scope", f"This token does not have the scope {scope}.")
     return str(token["name"])
+
+
+def _token(request: Request) -> Mapping[str, Any] | None:
+    """Return the row of the API token of a request, or None without a valid one."""
+    ledger = studio_of(request).ledger
+    token = ledger.tokens.get(hash_token(bearer_token(request)))
+    return None if token is None or token["id"] in ledger.revoked else token
