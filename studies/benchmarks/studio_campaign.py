@@ -127,12 +127,13 @@ class Server:
 
     def __init__(self, folder: Path, port: int | None = None, log: Path | None = None) -> None:
         self.folder, self.port, self.log = folder, port or free_port(), log
+        self.prefix: list[str] = []  # a command that runs the server, for example strace
         self.process: subprocess.Popen[bytes] | None = None
         self.started = 0.0  # seconds that the last start took
 
     def start(self, session: str, within: float = 60.0) -> float:
         """Start the server, and return the seconds until a judge is answered."""
-        command = [sys.executable, "-m", "adjudge", "serve", str(self.folder), "--port", str(self.port)]
+        command = [*self.prefix, sys.executable, "-m", "adjudge", "serve", str(self.folder), "--port", str(self.port)]
         began = time.perf_counter()
         with self.log.open("ab") if self.log else open(os.devnull, "ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)

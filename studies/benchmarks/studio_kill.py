@@ -247,10 +247,13 @@ def killed(folder: Path, rounds: int, seed: int = 0, most: int = 60) -> dict[str
 
 
 def run_outage(
-    folder: Path, outage: Callable[[Trial], contextlib.AbstractContextManager[None]], seconds: float = 2.0
+    folder: Path,
+    outage: Callable[[Trial], contextlib.AbstractContextManager[None]],
+    seconds: float = 2.0,
+    trial_of: type[Trial] = Trial,
 ) -> dict[str, Any]:
     """Let judges work before, during and after an outage in which the studio cannot write."""
-    trial = Trial(folder, 10)
+    trial = trial_of(folder, 10)
     counts: list[int] = []
     fault_messages: list[str] = []
 

@@ -44,6 +44,7 @@ VALUES = {
     "combining": "a" + "\u0301" * 500,
     "emoji": "\U0001f9ff\ufe0f",
 }
+FEW = [VALUES[name] for name in ("huge", "nul", "surrogate", "traversal", "markup")]
 PATHS = [quote(value, safe="", errors="surrogateescape") for key, value in VALUES.items() if key != "surrogate"]
 PATHS += [
     "%00",
@@ -262,7 +263,7 @@ def test_values_in_paths(attack):
 
     async def script(attacker):
         for role in ROLES:
-            for method, template, target in attacker.addresses(PATHS):
+            for method, template, target in attacker.addresses(PATHS if role == "lead" else PATHS[::5]):
                 await attacker.send(role, method, template, target)
 
     attack(script, 500)
@@ -291,8 +292,8 @@ def test_values_in_queries(attack):
             for method, template in attacker.routes:
                 if method == "GET":
                     target = filled_in(template, "1")
-                    await attacker.send("lead", method, template, f"{target}?{query}")
-                    await attacker.send("judge", method, template, f"{target}?{query}")
+                    for role in ("lead", "judge") if value in FEW else ("lead",):
+                        await attacker.send(role, method, template, f"{target}?{query}")
 
     attack(script, 500)
 
@@ -351,7 +352,7 @@ def test_forms(attack):
         for method, template in routes:
             target = filled_in(template, "1")
             for role in ("judge", "reviewer", None):
-                for value in VALUES.values():
+                for value in FEW:
                     body = urlencode([(name, value) for name in FIELDS], errors="surrogatepass").encode()
                     await attacker.send(role, method, template, target, [form], body)
             for content_type, body in MULTIPARTS.values():
