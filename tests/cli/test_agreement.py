@@ -94,7 +94,7 @@ def test_a_single_judge_is_an_answer(run, tmp_path):
             2,
             "--pairs needs --format and cannot be combined with --by-topic",
         ),
-        (["plain.csv", "--by-topic"], 2, "the judgments have no topics: name their column with --topic (topic=... in"),
+        (["plain.csv", "--by-topic"], 2, "the judgments have no topics: name their column with --topic"),
     ],
 )
 def test_what_is_wrong_is_one_line(run, some, tmp_path, arguments, code, said):

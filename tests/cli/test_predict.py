@@ -28,7 +28,10 @@ def test_what_is_not_a_fit_is_refused(run, labels):
     """With what to do."""
     answer = run("predict", "nowhere", "labels.csv")
     assert answer.code == 1
-    assert answer.err == "adjudge: nowhere: is not a saved fit: fit.json is missing (adjudge fit --out writes one)\n"
+    assert (
+        answer.err
+        == "adjudge: nowhere: is not a saved fit: fit.json is missing (adjudge.save and `adjudge fit --out` write one)\n"
+    )
 
 
 def test_the_fit_itself_is_not_overwritten(run, labels):

@@ -112,7 +112,7 @@ def test_a_ranker_that_does_not_beat_the_first_stage_is_not_saved(run, loop, tmp
     mean = re.search(r"does not beat the first stage 'bm25': MAP (\S+) against (\S+),", answer.out)
     assert answer.err.splitlines()[-1] == (
         "adjudge: the ranker was not saved, because it does not beat the first stage 'bm25' (MAP "
-        f"{mean[1]} against {mean[2]}): save it anyway with force (--force)"
+        f"{mean[1]} against {mean[2]}): save it anyway with --force"
     )
     assert not (tmp_path / "r").exists()
     assert not (tmp_path / "r.run").exists()

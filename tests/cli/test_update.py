@@ -114,7 +114,7 @@ def test_bad_tables_are_refused_and_the_fit_stays(run, fitted, tmp_path, table, 
 def test_what_is_not_a_fit_is_refused(run, labels):
     """With what to do."""
     answer = run("update", "nowhere", "labels.csv")
-    assert (answer.code, "adjudge fit --out writes one" in answer.err) == (1, True)
+    assert (answer.code, "`adjudge fit --out` write one" in answer.err) == (1, True)
 
 
 def test_ctrl_c_leaves_the_fit_and_says_where_the_rest_is(run, fitted, tmp_path, monkeypatch):
