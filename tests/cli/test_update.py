@@ -77,7 +77,7 @@ def test_a_fit_without_its_judgments_says_what_to_do(run, fitted):
     (fitted / JUDGMENTS).unlink()
     answer = run("update", "fit", "new.csv")
     assert answer.code == 2
-    assert "are not saved with it: give them (--data old.csv" in answer.err
+    assert "are not saved with it: give them with --data, or update with --online" in answer.err
     assert run("update", "fit", "new.csv", "--data", "labels.csv", "--out", "given").code == 0
     online = run("update", "fit", "new.csv", "--online", "--out", "online")
     assert online.code == 0, online.err
