@@ -30,7 +30,9 @@ def test_what_is_not_a_fit_is_refused(run, labels):
     assert answer.code == 1
     assert (
         answer.err
-        == "adjudge: nowhere: is not a saved fit: fit.json is missing (adjudge.save and `adjudge fit --out` write one)\n"
+        == (
+        "adjudge: nowhere: is not a saved fit: fit.json is missing (adjudge.save and `adjudge fit --out` write one)\n"
+    )
     )
 
 
