@@ -28,12 +28,8 @@ def test_what_is_not_a_fit_is_refused(run, labels):
     """With what to do."""
     answer = run("predict", "nowhere", "labels.csv")
     assert answer.code == 1
-    assert (
-        answer.err
-        == (
-        "adjudge: nowhere: is not a saved fit: fit.json is missing (adjudge.save and `adjudge fit --out` write one)\n"
-    )
-    )
+    problem = "fit.json is missing (adjudge.save and `adjudge fit --out` write one)"
+    assert answer.err == f"adjudge: nowhere: is not a saved fit: {problem}\n"
 
 
 def test_the_fit_itself_is_not_overwritten(run, labels):
