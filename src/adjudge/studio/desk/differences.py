@@ -39,6 +39,7 @@ MEANINGS = {  # what a changed table means for work that is under way
     "documents": "The change holds for documents that are added from now on.",
     "prolific": "The change holds for judges who arrive or submit from now on.",
     "mturk": "The change holds for judges who arrive or submit from now on.",
+    "openid": "The change holds for people who sign in from now on. Open sessions go on.",
 }
 GOLD_MEANING = "What was graded stays as it was graded. Open work is graded by the gold that holds when it is finished."
 TOPIC_MEANING = "Judges who have a changed topic open see the new text when they load the set again; judgments stay."
