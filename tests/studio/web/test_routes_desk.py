@@ -239,7 +239,6 @@ def test_tokens_open_the_api_until_they_are_revoked(site):
 
 def test_the_audit_log_is_searched(site):
     """By words, newest first; every way of the bar is a page."""
-    site.made.store.close()
     assert "gold contested" in site.look("/desk/audit?find=contested").text
     assert "assignment taken" not in site.look("/desk/audit?find=contested").text
     for path, _, _ in NAVIGATION:
