@@ -12,6 +12,7 @@ from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.audit import find_faults
 from adjudge.studio.record.seal import compare_head, read_head
+from adjudge.studio.record.store import Change
 from adjudge.studio.studio import reading_campaign
 from adjudge.studio.work import people
 
@@ -26,6 +27,7 @@ def erased(crowd, tmp_path, monkeypatch):
     lead = created.person("lea", "lead")
     ann = created.do(people.join, created.do(people.invite, "judge", NAME), NAME, "a hash of Ann's")
     created.do(people.arrive, OUTSIDE)
+    created.do(lambda ledger, now: add_accounts(now, ann))
     created.through(ann)
     created.through(created.person("bob"))
     created.do(change_standing, lead, ann, "paused", "a reason")
@@ -41,6 +43,12 @@ def erased(crowd, tmp_path, monkeypatch):
         return tmp_path / "new", created
 
     return make
+
+
+def add_accounts(now, person):
+    """Add two accounts at a provider, whose values must differ."""
+    rows = [{"subject": f"provider|ann-{n}", "at": now, "person": person} for n in (4711, 4712)]
+    return Change([(s.identities, row) for row in rows])
 
 
 def texts(connection):
@@ -59,6 +67,7 @@ def test_the_name_goes_and_the_judgments_stay(erased):
         assert NAME.casefold() not in content
         assert "a hash of ann's" not in content
         assert "judge-2" in content
+        assert "ann-4711" not in content
         assert connection.execute(select(s.judgments.c.item, s.judgments.c.relevance)).all() == created.judged
         first = connection.execute(select(s.audit).order_by(s.audit.c.id)).mappings().first()
         assert first["what"] == "record rewritten"

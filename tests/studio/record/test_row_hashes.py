@@ -8,6 +8,7 @@ from adjudge.studio.record.row_hashes import (
     SECONDS,
     RowHashes,
     Tally,
+    _in_order,
     extend,
     load_row_hashes,
     read_hashes,
@@ -70,3 +71,15 @@ def test_sealing_continues_from_the_entry():
     hashes.seal(detail)
     assert hashes.sealed == tallies_of(detail) == {"switches": Tally(1, hashes.sealed["switches"].hash)}
     assert not hashes.new
+
+
+def test_every_table_without_ids_has_an_order_in_time():
+    """Rows with a random key are read in the order of what they belong to, so that groups stay together."""
+    orders = {
+        table.name: [column.name for column in _in_order(table, 0)._order_by_clauses]
+        for table in sealed_tables()
+        if "id" not in table.columns
+    }
+    assert orders["slots"] == ["set", "slot"]
+    assert orders["recovery_codes"] == ["factor", "hash"]
+    assert all(order[0] == "at" for name, order in orders.items() if name not in ("slots", "recovery_codes"))

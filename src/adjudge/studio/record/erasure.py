@@ -9,6 +9,7 @@ log has the head of the old one. What stays readable is the old database with it
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from adjudge.studio.record.seal import REWRITTEN, read_head
 
 Row = dict[str, Any]
 PIECE = 10_000  # rows that are written at once
-EMPTY = {"hash", "secret", "outside"}  # columns of a person's rows that become empty
+SECRET = {"hash", "secret", "outside", "subject"}  # columns of a person's rows that are left out
 COMMENTED = ("answers", "judgments", "contests")
 
 
@@ -84,11 +85,17 @@ def _without(erased: Erased, table: Table, row: Row) -> Row:
     if table is schema.people and row["id"] == erased.person:
         return {**clean, "name": erased.pseudonym, "outside": None}
     if row.get("person") == erased.person:
-        clean |= {name: "" for name in EMPTY & row.keys() if row[name] is not None}
+        clean |= {name: _nothing(table, name, row) for name in SECRET & row.keys() if row[name] is not None}
     if erased.comments and table.name in COMMENTED:
         own = row["set"] in erased.sets if table is schema.answers else row["person"] == erased.person
         clean |= {"comment": ""} if own else {}
     return clean
+
+
+def _nothing(table: Table, name: str, row: Row) -> str:
+    """Return an empty text, or a random one where values must differ."""
+    column = table.columns[name]
+    return f"erased {secrets.token_hex(16)}" if column.primary_key or column.unique else ""
 
 
 def _replaced(erased: Erased, value: Any) -> Any:

@@ -125,8 +125,12 @@ def _in_order(table: Table, after: int) -> Select[Any]:
     """Return the query of rows in the order in which they were written, without the first ones."""
     if "id" in table.columns:  # ids are numbers from 1 without gaps
         return select(table).where(table.c.id > after).order_by(table.c.id)
-    times = [table.c.at] if "at" in table.columns else []
-    return select(table).order_by(*times, *table.primary_key.columns).offset(after)
+    keys = list(table.primary_key.columns)
+    if "at" in table.columns:
+        keys = [table.c.at, *keys]
+    elif not keys[0].foreign_keys:  # a random key: rows follow what they belong to
+        keys = [*(column for column in table.columns if column.foreign_keys), *keys]
+    return select(table).order_by(*keys).offset(after)
 
 
 def changed_rows(connection: Connection) -> Iterator[str]:
