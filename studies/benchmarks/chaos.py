@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from adjudge.errors import AdjudgeError
-from adjudge.studio.record.store import backup
+from adjudge.studio.backups import back_up
 from adjudge.studio.studio import open_studio, reading_campaign
 from studies.benchmarks.claim import Claim, say
 from studies.benchmarks.power_cut import build, files_after, read_operations, recorder
@@ -329,7 +329,7 @@ class PostgresTrial(Trial):
         if self.down:
             return []
         with tempfile.TemporaryDirectory() as temporary, reading_campaign(self.folder) as (campaign, connection):
-            backup(connection, campaign, Path(temporary) / "backup.zip")
+            back_up(connection, campaign, Path(temporary) / "backup.zip")
             with zipfile.ZipFile(Path(temporary) / "backup.zip") as archive:
                 archive.extract("studio.db", temporary)
             return faults(Path(temporary), self.acknowledged)
