@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from adjudge.cli.campaign import gate
-from adjudge.errors import AdjudgeWarning, InputError, UsageError
+from adjudge.errors import AdjudgeWarning, InputError, UsageError, command_line
 from adjudge.studio.demo import make_demo
 
 
@@ -157,7 +157,7 @@ def test_a_set_that_nobody_can_pass_is_an_error(demo):
 
 def test_two_questions_at_once_are_refused(demo):
     """With what to leave out."""
-    with pytest.raises(UsageError, match="leave out --compositions"):
+    with command_line(), pytest.raises(UsageError, match="leave out --compositions"):
         run(demo, "--solve", "0.1", "--compositions")
 
 

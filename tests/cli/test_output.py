@@ -12,7 +12,7 @@ from adjudge.cli import options as o
 from adjudge.cli import output
 from adjudge.cli.output import JUDGMENTS, deliver, kept_judgments
 from adjudge.data.judgments import judgment_table
-from adjudge.errors import AdjudgeWarning, UsageError
+from adjudge.errors import AdjudgeWarning, UsageError, command_line
 
 
 def test_a_folder_gets_tables_and_the_fit(tmp_path, capsys):
@@ -89,7 +89,7 @@ def test_a_fit_that_was_saved_alone_says_what_to_give(saved, tmp_path):
 
 def test_columns_are_named_for_a_table_that_is_given(saved):
     """What lies beside the fit has its columns already."""
-    with pytest.raises(UsageError, match=r"--time applies to a table: --judgments labels\.csv --time"):
+    with command_line(), pytest.raises(UsageError, match=r"--time applies to a table: --judgments labels\.csv --time"):
         kept_judgments(saved[0], saved[1], None, o.Reading(time="when"))
 
 

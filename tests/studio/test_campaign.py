@@ -362,7 +362,7 @@ def test_nothing_is_overwritten_by_accident(sources, tmp_path):
         new_campaign(tmp_path / "trial", sources, seed=2)
     assert str(refused.value) == (
         f"{tmp_path / 'trial'}: contains 'campaign.toml', 'topics.jsonl', 'documents.jsonl', 'pool.csv', 'gold.csv', "
-        "'sets.csv': choose another folder, or overwrite with --force"
+        "'sets.csv': choose another folder, or overwrite with force=True"
     )
     assert everything(tmp_path / "trial") == before
     created = new_campaign(tmp_path / "trial", sources, seed=2, force=True)

@@ -232,8 +232,8 @@ def test_all_pairs():
     with pytest.raises(InputError) as refused:
         all_pairs(["1"], [str(n) for n in range(10_001)])
     assert str(refused.value) == (
-        "1 topics and 10,001 documents make 10,001 pairs, more than 10,000: list those to judge with --pool, or pool "
-        "the runs of systems with --runs"
+        "1 topics and 10,001 documents make 10,001 pairs, more than 10,000: list those to judge with pool=, or pool "
+        "the runs of systems with runs="
     )
 
 

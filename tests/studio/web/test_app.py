@@ -365,7 +365,7 @@ def test_a_taken_port_is_refused(host):
         used = socket.create_server((host, 0), family=family)
     except OSError:
         pytest.skip("needs IPv6")
-    with used, pytest.raises(InputError, match=r"in use \(choose another --port\)"):
+    with used, pytest.raises(InputError, match=r"in use \(choose another port=\)"):
         app.check_port(host, used.getsockname()[1])
     app.check_port(host, 0)
 
@@ -373,5 +373,5 @@ def test_a_taken_port_is_refused(host):
 def test_a_database_that_is_none_is_said(desk_folder):
     """With the campaign's folder, and what the database says."""
     (desk_folder / "studio.db").write_bytes(b"this is no database, but long enough to be taken for one" * 20)
-    with pytest.raises(InputError, match="trees: the database cannot be opened: file is not a database"):
+    with pytest.raises(InputError, match=r"studio\.db: the database is damaged \(file is not a database\)"):
         app.open_campaign(str(desk_folder))

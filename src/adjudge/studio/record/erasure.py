@@ -23,7 +23,7 @@ from adjudge.studio.record.seal import REWRITTEN, read_head
 
 Row = dict[str, Any]
 PIECE = 10_000  # rows that are written at once
-SECRET = {"hash", "secret", "outside", "subject"}  # columns of a person's rows that are left out
+SECRET = {"hash", "outside", "subject", "salt", "browser"}  # columns of a person's rows that are left out
 COMMENTED = ("answers", "judgments", "contests")
 
 
