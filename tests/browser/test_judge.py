@@ -6,7 +6,6 @@ import json
 import re
 import threading
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -648,14 +647,13 @@ def test_time_counts_only_while_somebody_is_there(judge):
 
 
 @pytest.fixture
-def strict(site):
+def strict(site, monkeypatch):
     """Let the time gate need some seconds per document."""
     ledger = site.studio.ledger
-    before = ledger.campaign
-    gate = before.settings.gate.model_copy(update={"seconds": 5.0})
-    ledger.campaign = replace(before, settings=before.settings.model_copy(update={"gate": gate}))
-    yield ledger
-    ledger.campaign = before
+    settings = ledger.campaign.settings
+    gate = settings.gate.model_copy(update={"seconds": 5.0})
+    monkeypatch.setattr(ledger, "settings_at", lambda time: settings.model_copy(update={"gate": gate}))
+    return ledger
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Everything is judged"), ("de", "Alles ist beurteilt")])

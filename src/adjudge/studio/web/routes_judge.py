@@ -160,7 +160,7 @@ def _incompatible(ledger: Ledger, now: float, token: str, wrong: Sequence[Proble
         return {"error": "The answers do not fit together yet.", "code": "incompatible", **found}
     current = ledger.set_of[token]
     missing = commands.missing_seconds(ledger, now, current, current.answers)
-    least = ledger.campaign.settings.gate.seconds
+    least = ledger.settings_at(ledger.assignments[current.assignment].at).gate.seconds
     error = f"Every document needs at least {least:g} s of active time."
     return {"error": error, "code": "brief", **found, "missing": missing}
 

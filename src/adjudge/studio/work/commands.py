@@ -268,7 +268,8 @@ def missing_seconds(ledger: Ledger, now: float, part: Set, answers: Sequence[Ans
     if assignment.kind != "work":
         return [0.0] * len(answers)
     seconds = active_seconds([answer.seconds for answer in answers], now - assignment.opened)
-    return [max(0.0, ledger.campaign.settings.gate.seconds - counted) for counted in seconds]
+    least = ledger.settings_at(assignment.at).gate.seconds
+    return [max(0.0, least - counted) for counted in seconds]
 
 
 def _grade(
@@ -378,7 +379,7 @@ def release(ledger: Ledger, now: float, person: int, token: str) -> Change:
     judge = ledger.people[person]
     audit = (judge.name, "assignment released", {"assignment": assignment.id})
     rows: Rows = [(schema.outcomes, row)]
-    last_attempt = judge.attempts + 1 >= ledger.campaign.settings.qualification.attempts
+    last_attempt = judge.attempts + 1 >= ledger.settings_at(assignment.at).qualification.attempts
     if assignment.kind == "qualification" and last_attempt and judge.standing == "new":
         rows.append(standing_row(ledger, now, person, "unqualified", NOT_PASSED))
     return Change(rows, True, audit)
