@@ -17,7 +17,7 @@ def served(tmp_path_factory):
     from adjudge.studio.demo import make_demo, simulate_demo
     from adjudge.studio.refresh_consensus import refresh
     from adjudge.studio.studio import open_studio
-    from adjudge.studio.web.app import create_app
+    from adjudge.studio.web.app import create_app, set_address
     from adjudge.studio.work.people import invite, join
 
     folder = tmp_path_factory.mktemp("desk") / "demo"
@@ -33,7 +33,9 @@ def served(tmp_path_factory):
     while not server.started:
         thread.join(0.05)
         assert thread.is_alive()
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    port = server.servers[0].sockets[0].getsockname()[1]
+    set_address(studio, "127.0.0.1", port, None)
+    yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(10)
 
