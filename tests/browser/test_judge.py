@@ -733,6 +733,7 @@ def views(one):
     for _ in range(2):
         for slot in range(5):
             page.click(f"[role=tab] >> nth={slot}")
+            read(page)
             page.keyboard.press("i")
         while page.locator("[data-part=fix]").is_visible():
             page.keyboard.press("x")
