@@ -26,7 +26,7 @@ ACTIONS = {  # of the audit log -> type of the event
     "campaign resumed": "campaign.resumed",
     "campaign finished": "campaign.finished",
 }
-SHARED = ("assignment", "contest", "approved", "judgments")  # values of an entry's detail that are passed on
+SHARED = ("assignment", "contest", "approved")  # values of an entry's detail that are passed on
 
 
 class Event(NamedTuple):
@@ -81,6 +81,8 @@ def _data(connection: Connection, action: str, detail: Mapping[str, Any], names:
     data = {name: detail[name] for name in SHARED if name in detail}
     if "failed" in detail:
         data["failed"] = detail["failed"].split()
+    if action == "campaign finished":
+        data["judgments"] = detail["judgments"]  # their number; in other entries it is a hash
     if action.startswith("contest "):
         data["upheld"] = action == "contest upheld"
     if "assignment" in detail:
