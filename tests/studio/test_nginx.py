@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from adjudge.studio.attempts import RATES
 from adjudge.studio.demo import make_demo
 
 SITE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
@@ -199,7 +200,7 @@ def test_strangers_cannot_forge_an_address(deployment):
     """Attempts to sign in are counted by the address that the proxy sees, not by the one that a header names."""
     codes = []
     with deployment.client() as browser:
-        for n in range(40):
+        for n in range(2 * RATES["address"][0]):
             forged = {"X-Forwarded-For": f"10.1.{n}.1", "Forwarded": f"for=10.1.{n}.1", "X-Real-IP": f"10.1.{n}.1"}
             data = {"name": f"nobody {n}", "password": "wrong wrong wrong"}
             codes.append(browser.post("/sign-in", data=data, headers=forged).status_code)
@@ -217,8 +218,11 @@ def test_uploads_pass_and_large_ones_are_refused(deployment):
         assert (sent.status_code, len(sent.json()["problems"])) == (200, 100_000)
         assert program.post("/api/answers", content=rows, headers=token).status_code == 413
         assert program.get("/api/v1/live", headers=token).json()["paused"] is False
-        with contextlib.suppress(httpx.TransportError):  # if the studio refuses while the table is still being sent
-            assert program.post("/api/v1/judgments", content=rows).status_code == 401
+        with contextlib.suppress(httpx.TransportError):  # the studio refuses while the table is still being sent:
+            assert program.post("/api/v1/judgments", content=rows).status_code in (
+                401,
+                502,
+            )  # 502 if nginx saw that first
 
 
 async def through(deployment, script):
