@@ -122,7 +122,12 @@ def test_the_cookie_belongs_to_the_path(prefixed):
 def test_upload_limits_hold_below_the_path(prefixed):
     """Tables may be large where they are uploaded, and nothing else may."""
     content = b"x" * 1_100_000
-    assert prefixed.ask("POST", f"{ROOT}/api/answers", content=content).status_code == 413
+
+    async def send():
+        client = await signed_in(prefixed, "lead")
+        assert (await client.post(f"{ROOT}/api/answers", content=content)).status_code == 413
+
+    prefixed.run(send())
     assert prefixed.ask("POST", f"{ROOT}/api/import", content=content).status_code == 401
 
 
