@@ -73,7 +73,7 @@ def test_what_is_new_and_what_is_kept():
     """Names, numbers and times of the passage and of the question."""
     result = pair_features([("Did Mary Ann see 5 in 1998?", "Mary saw 7 and 8 in 1998, and Jack.")], "answer")
     assert result["new_names"][0] == math.log(2)  # Jack
-    assert result["new_numbers"][0] == math.log(3)
+    assert result["new_numbers"][0] == pytest.approx(math.log(3), rel=1e-15)  # the last bit is the processor's
     assert result["new_times"][0] == 0
     assert result["names_kept"][0] == 1 / 2
     assert result["numbers_kept"][0] == 0
