@@ -1,7 +1,7 @@
 """Small crowds on disk, small studies of them, and the command line of studies."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import pytest
 from adjudge.cli import main
 from adjudge.data.judgments import judgment_table
 from adjudge.data.simulate import simulate
-from adjudge.errors import AdjudgeWarning
+from adjudge.errors import AdjudgeWarning, command_line
 from adjudge.inference.chains import Run
 from studies.command import app
 from studies.curves import Curves
@@ -19,6 +19,14 @@ from studies.memory import memory
 from studies.outcome import StudyOptions
 from studies.spectrum import spectrum
 from studies.trec2011 import Relevance, trec2011
+
+
+@pytest.fixture(autouse=True)
+def spelled_for_commands() -> Iterator[None]:
+    """Let messages name options: studies are commands."""
+    with command_line():
+        yield
+
 
 SHORT = Run(chains=2, warmup=20, draws=20)
 
