@@ -70,6 +70,7 @@ Reply: TypeAlias = Callable[[Any, BaseException | None], None]
 
 PASSWORD_FILE = "ADJUDGE_DATABASE_PASSWORD_FILE"
 BUSY = 2.0  # seconds to wait for a database that another process has locked
+LOCK_TRIES = 40  # to take the lock of PostgreSQL in this time
 MOST = 500  # commands in one commit
 WAITING = 5_000  # commands in the queue; more are refused at once
 IN_USE = "another adjudge is writing to this campaign: stop it, or use its pages"
@@ -205,15 +206,16 @@ class Store:
     def _lock(self, connection: Any, _: Any) -> None:
         """Take PostgreSQL's lock on the writer's connection; a new connection takes it again and reloads the ledger.
 
-        PostgreSQL releases the lock of a connection shortly after its end, so a lock that is held is tried again.
+        PostgreSQL releases the lock of a connection shortly after its end, so a lock that is held is tried again. Tries
+        are counted instead of seconds, so that a machine that stands still for a moment does not use them up.
         """
         key = zlib.crc32(f"adjudge:{self.url.database}".encode())
-        end, mine = time.monotonic() + BUSY, False
         with connection.cursor() as cursor:
-            while not mine and time.monotonic() < end:
+            for _ in range(LOCK_TRIES):
                 cursor.execute("SELECT pg_try_advisory_lock(%s)", (key,))
-                mine = cursor.fetchone()[0]
-                time.sleep(0.0 if mine else 0.05)
+                if mine := cursor.fetchone()[0]:
+                    break
+                time.sleep(BUSY / LOCK_TRIES)
         connection.commit()
         if not mine:
             connection.close()
