@@ -182,6 +182,8 @@ def _test_pairs(fit: Fit, judgments: Judgments, left: LeaveOut, pairs: Meetings)
     The matrices are those of the fit: with difficulty, two judges who always agree can pass for judges who are always
     right, on items that are hard for all others.
     """
+    if not pairs.first.size:  # the run that learns the difficulty would be for nothing
+        return PairTest(*np.empty((len(PairTest._fields), 0)))
     draws = fit.draws
     if draws is None or not draws.spread.size:
         draws = difficulty_draws(gather_evidence(fit, judgments)[1], RUN)

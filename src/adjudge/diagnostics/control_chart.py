@@ -15,7 +15,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import beta, norm
+from scipy.special import betaincinv, ndtr
 
 from adjudge.arrays import Codes, Floats
 from adjudge.data.show import NotebookView
@@ -179,8 +179,8 @@ def _limits(level: Floats, variance: Floats) -> Floats:
     """Return the limits (B, 4), quantiles of Beta distributions with these means and variances."""
     mean = np.clip(level, 1e-6, 1 - 1e-6)
     count = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-12) - 1, 1e-3, 1e9)  # 0 of one certain toss
-    tails = norm.cdf((-3.0, -2.0, 2.0, 3.0))
-    return np.asarray(beta.ppf(tails[None, :], (mean * count)[:, None], ((1 - mean) * count)[:, None]))
+    tails = ndtr((-3.0, -2.0, 2.0, 3.0))
+    return np.asarray(betaincinv((mean * count)[:, None], ((1 - mean) * count)[:, None], tails[None, :]))
 
 
 def _batch_numbers(times: Times, row: Codes, start: Codes, batch: int | str) -> Codes:

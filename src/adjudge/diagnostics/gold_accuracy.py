@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
-from scipy.stats import beta
 
 from adjudge.arrays import Codes, Floats, frozen
 from adjudge.data.gold import read_gold
@@ -214,7 +213,7 @@ def gold_accuracy(judgments: Any, gold: Any, *, periods: int | str = PERIODS, or
     key, index = np.unique(judgments.judge[rows].astype(np.int64) * len(since) + number[rows], return_inverse=True)
     count = np.bincount(index, minlength=key.size)
     hits = np.bincount(index, weights=right, minlength=key.size).astype(np.int64)
-    low, high = (beta.ppf(end, hits + 1, count - hits + 1) for end in INTERVAL)
+    low, high = (betaincinv(hits + 1, count - hits + 1, end) for end in INTERVAL)
     judge, period = np.divmod(key, len(since))
     return GoldAccuracy(
         judgments.judges,

@@ -46,7 +46,7 @@ def item_logs(block: Block, prevalence: Floats, confusion: Floats, side: Codes |
     item, judge = np.empty((block.topic.size, S)), np.empty((block.label.size, S))
     log_prior = np.log(np.maximum(prevalence, FLOOR))
     log_chance = np.log(np.maximum(confusion, FLOOR)).transpose(0, 2, 1).reshape(-1, S)  # (J * K, S)
-    truth = np.arange(S) if side is None else side
+    truth = np.arange(S, dtype=np.int32) if side is None else side
     arrays = (block.start, block.cell, block.topic, block.gold, block.weight)
     _add_logs(*arrays, block.labels, truth, log_prior, log_chance, item, judge)
     return ItemLogs(item, judge)

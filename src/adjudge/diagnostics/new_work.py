@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.judgments import Judgments, places
@@ -144,11 +144,11 @@ def new_work(fit: Fit | str | PathLike[str], judgments: Any, *, level: float = L
     pull = np.stack([others[each].T @ others[each] for each in rows])  # (J, K, K) derivative of the mean by each cell
     unsure = _matrix_variance(earlier, index, pull, left.confusion, number * _sharpness(others, left.judge, size))
     tails = [tail(right.chance[each], -others[each], -float(observed[j])) for j, each in enumerate(rows)]
-    certain = -norm.isf(np.clip(tails, SMALLEST, 1 - 1e-15))  # the position of the sum if the matrix were known
+    certain = ndtri(np.clip(tails, SMALLEST, 1 - 1e-15))  # the position of the sum if the matrix were known
     z = np.where(
         met, certain * np.sqrt(np.divide(variance, variance + unsure, out=np.zeros(J), where=variance > 0)), 0.0
     )
-    p = np.where(met, norm.cdf(z), 1.0)
+    p = np.where(met, ndtr(z), 1.0)
     crowd = earlier.params.population
     quality = [_quality(others[each], label[each], left.confusion[j], crowd) for j, each in enumerate(rows)]
     flagged = np.zeros(J, bool)

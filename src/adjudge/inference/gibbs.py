@@ -39,7 +39,7 @@ from adjudge.inference.convergence import ENOUGH, Convergence, convergence, r_ha
 from adjudge.inference.em import EmResult, Progress
 from adjudge.inference.model import Model
 from adjudge.inference.options import Options
-from adjudge.inference.params import GAIN, Params, Prior, best_order
+from adjudge.inference.params import Params, Prior, best_order
 from adjudge.kernels.block import NO_FAMILIES, Block, Tally
 from adjudge.kernels.conjugate import Pareto, Population, dirichlet_rows, draw_population, mirrored_rows, redraw
 from adjudge.kernels.difficulty import (
@@ -547,16 +547,12 @@ def aligned_to(draws: Draws, matrices: Floats) -> Draws:
 
     Of short chains that begin there, and of few judges, some swap names on their way.
     """
-    from scipy.optimize import linear_sum_assignment
-
     C, D, _, K, _ = draws.confusion.shape
     likeness = np.einsum("jkl,cdjml->cdkm", matrices, draws.confusion)  # similarity of truth m and the one named k
-    current = np.trace(likeness, axis1=2, axis2=3)
+    swapped = np.argwhere((likeness.argmax(axis=3) != np.arange(K)).any(axis=2))  # the names of all others are best
     order = np.tile(np.arange(K), (C, D, 1))
-    for c, d in np.ndindex(C, D):
-        called, truth = linear_sum_assignment(-likeness[c, d])
-        if likeness[c, d, called, truth].sum() > current[c, d] + GAIN:
-            order[c, d, called] = truth
+    for c, d in swapped:
+        order[c, d] = best_order(likeness[c, d].T)
     if (order == np.arange(K)).all():
         return draws
     confusion = np.take_along_axis(draws.confusion, order[:, :, None, :, None], axis=3)

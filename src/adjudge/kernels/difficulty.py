@@ -33,6 +33,7 @@ from adjudge.arrays import Codes, Floats
 from adjudge.kernels.block import Block, Tally
 from adjudge.kernels.compiled import compiled
 from adjudge.kernels.conjugate import Pareto, draw_logs, expand, gamma_draw, tabulate
+from adjudge.kernels.probability import log, normalise
 from adjudge.kernels.replicate import FLATTER
 from adjudge.kernels.sweep import NO_DRAWS, ULP, Key, new_key
 
@@ -422,7 +423,7 @@ def _draw_rows(
     """Fill in the matrices."""
     J, K, _ = old.shape
     G = shift.size
-    total = np.empty(G)
+    total, room = np.empty(G), np.empty(G)
     for j in range(J):
         for z in range(K):
             a, b, right, number = pseudo[z, z], 0.0, 0.0, 0.0
@@ -442,7 +443,7 @@ def _draw_rows(
                     confusion[j, z, k] = gamma_draw(wrong, rng)
                     gamma += confusion[j, z, k]
             log_odds = _log_odds(old[j, z], z)
-            log_odds = _slice(log_odds, a, b, right, number, total, factor, shift, rng)
+            log_odds = _slice(log_odds, a, b, right, number, total, factor, shift, rng, room)
             p, q = 1 / (1 + math.exp(-log_odds)), 1 / (1 + math.exp(log_odds))
             for k in range(K):
                 if k == z:
@@ -462,14 +463,17 @@ def _log_odds(row: Floats, z: int) -> float:
 
 
 @compiled
-def _log_density(x: float, a: float, b: float, right: float, total: Floats, factor: float, shift: Floats) -> float:
-    """Return the log density of the log odds of being right."""
+def _log_density(
+    x: float, a: float, b: float, right: float, total: Floats, factor: float, shift: Floats, room: Floats
+) -> float:
+    """Return the log density of the log odds of being right; ``room`` (G) is overwritten."""
     if abs(x) > FURTHEST:
         return -np.inf
     odds, density = math.exp(factor * x), a * x - (a + b) * math.log(1 + math.exp(x)) + factor * x * right
+    for g in range(shift.size):  # without a branch and a sum, several points are computed at once
+        room[g] = total[g] * log(1 + odds * shift[g])
     for g in range(shift.size):
-        if total[g] > 0:
-            density -= total[g] * math.log(1 + odds * shift[g])
+        density -= room[g]
     return density
 
 
@@ -484,25 +488,26 @@ def _slice(
     factor: float,
     shift: Floats,
     rng: np.random.Generator,
+    room: Floats,
 ) -> float:
-    """Return new log odds, by stepping out and shrinking."""
+    """Return new log odds, by stepping out and shrinking; ``room`` (G) is overwritten."""
     rate = (right + a) / (number + a + b)
     width = WIDE / math.sqrt((number * factor * factor + a + b) * rate * (1 - rate) + 1e-6)
     width = min(width, FURTHEST)
-    floor = _log_density(x, a, b, right, total, factor, shift) - rng.standard_exponential()
+    floor = _log_density(x, a, b, right, total, factor, shift, room) - rng.standard_exponential()
     low = x - width * rng.random()
     high = low + width
     for _ in range(MOST):
-        if _log_density(low, a, b, right, total, factor, shift) < floor:
+        if _log_density(low, a, b, right, total, factor, shift, room) < floor:
             break
         low -= width
     for _ in range(MOST):
-        if _log_density(high, a, b, right, total, factor, shift) < floor:
+        if _log_density(high, a, b, right, total, factor, shift, room) < floor:
             break
         high += width
     for _ in range(MOST):
         after = low + (high - low) * rng.random()
-        if _log_density(after, a, b, right, total, factor, shift) >= floor:
+        if _log_density(after, a, b, right, total, factor, shift, room) >= floor:
             return after
         if after < x:
             low = after
@@ -531,7 +536,9 @@ def draw_populations(
     these shares integrated out.
     """
     drawn = Populations(*(field.copy() for field in current))
-    _draw_populations(counts, *drawn, *prior, stretch(spread), np.exp(spread * POINTS), rng)
+    alike = drawn.wrong if drawn.wrong.size else None  # without, half of the kernel need not be compiled
+    effect = (stretch(spread), np.exp(spread * POINTS))
+    _draw_populations(counts, drawn.confusion, drawn.phi, drawn.kappa, alike, *prior, *effect, rng)
     return drawn
 
 
@@ -541,18 +548,21 @@ def _draw_populations(
     confusion: Floats,
     phi: Floats,
     kappa: Floats,
-    alike: Floats,
+    alike: Floats | None,
     shape: float,
     least: float,
     factor: float,
     shift: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Draw populations, rows and diagonals in place, truth by truth; ``alike`` are concentrations of wrong labels."""
+    """Draw populations, rows and diagonals in place, truth by truth.
+
+    ``alike`` are the concentrations of wrong labels, None if there is only one.
+    """
     J, K, _ = confusion.shape
     G = shift.size
     odds, right, total, wrong = np.empty(J), np.empty(J), np.empty((J, G)), np.empty((J, K - 1))
-    share = np.ones(K - 1)  # mean shares of wrong labels
+    share, moved, room = np.ones(K - 1), np.empty(J), np.empty(G)  # mean shares of wrong labels, and room
     for z in range(K):
         for j in range(J):
             odds[j] = _log_odds(confusion[j, z], z)
@@ -567,17 +577,21 @@ def _draw_populations(
                 for g in range(G):
                     wrong[j, k] += counts[j, k + (k >= z), z, g]
         own, kappa[z] = _population(odds, phi[z, z], kappa[z], z, shape, least, rng)
-        own, kappa[z] = _move_together(odds, right, total, own, kappa[z], shape, least, factor, shift, rng)
+        own, kappa[z] = _move_together(
+            odds, right, total, own, kappa[z], shape, least, factor, shift, rng, moved, room
+        )
         pseudo = kappa[z] * (1 - own)  # no matter what it is with one wrong label
-        if K > 2:
+        if alike is not None:
             alike[z] = pseudo = _wrong_population(wrong, phi[z], alike[z], z, share, shape, least, rng)
         phi[z, z] = own
         for k in range(K - 1):
             phi[z, k + (k >= z)] = (1 - own) * share[k]
         a, b = kappa[z] * own, kappa[z] * (1 - own)
         for j in range(J):
-            number = total[j].sum()
-            odds[j] = _slice(odds[j], a, b, right[j], number, total[j], factor, shift, rng)
+            number = 0.0
+            for g in range(G):
+                number += total[j, g]
+            odds[j] = _slice(odds[j], a, b, right[j], number, total[j], factor, shift, rng, room)
             p, q, gamma = 1 / (1 + math.exp(-odds[j])), 1 / (1 + math.exp(odds[j])), 0.0
             for k in range(K - 1):
                 at = k + (k >= z)
@@ -630,14 +644,20 @@ def _wrong_population(
     rng: np.random.Generator,
 ) -> float:
     """Draw the mean shares of wrong labels into ``share``, and return their concentration."""
+    logit, total = np.empty(share.size), 0.0
     for k in range(share.size):
         share[k] = math.log(max(phi[k + (k >= z)], 1e-300))
-    share -= math.log(np.exp(share).sum())
+        total += math.exp(share[k])
+    for k in range(share.size):
+        share[k] -= math.log(total)
+        logit[k] = share[k]
+    for k in range(share.size):
+        logit[k] -= share[share.size - 1]
     table = expand(tabulate(wrong), math.log(kappa), share)
-    logit = share - share[share.size - 1]
     log_kappa = draw_logs(table, math.log(kappa), logit, shape, least, rng)
-    share[:] = np.exp(logit - logit.max())
-    share /= share.sum()
+    for k in range(share.size):
+        share[k] = logit[k]
+    normalise(share)
     return math.exp(log_kappa)
 
 
@@ -685,12 +705,12 @@ def _population(
 
 @compiled
 def _judges_density(
-    odds: Floats, right: Floats, total: Floats, a: float, b: float, factor: float, shift: Floats
+    odds: Floats, right: Floats, total: Floats, a: float, b: float, factor: float, shift: Floats, room: Floats
 ) -> float:
-    """Return the log density of all diagonals, normalised, in the coordinates of log odds."""
+    """Return the log density of all diagonals, normalised, in the coordinates of log odds; ``room`` is overwritten."""
     density = odds.size * (math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
     for j in range(odds.size):
-        density += _log_density(odds[j], a, b, right[j], total[j], factor, shift)
+        density += _log_density(odds[j], a, b, right[j], total[j], factor, shift, room)
     return density
 
 
@@ -706,26 +726,36 @@ def _move_together(
     factor: float,
     shift: Floats,
     rng: np.random.Generator,
+    moved: Floats,
+    room: Floats,
 ) -> tuple[float, float]:
-    """Shift, then spread, the diagonals together with their population; return its mean and concentration."""
+    """Shift, then spread, the diagonals together with their population; return its mean and concentration.
+
+    ``moved`` (J) and ``room`` (G) are overwritten.
+    """
     J = odds.size
-    now = _judges_density(odds, right, total, kappa * own, kappa * (1 - own), factor, shift)
+    now = _judges_density(odds, right, total, kappa * own, kappa * (1 - own), factor, shift, room)
     for move in range(2):
         step = math.exp(rng.uniform(math.log(0.01), math.log(0.5))) * rng.standard_normal()
         new_own, new_kappa, jacobian = own, kappa, 0.0
         middle = math.log(own) - math.log1p(-own)
         if move == 0:
             new_own = 1 / (1 + math.exp(-(middle + step)))
-            moved = odds + step
+            for j in range(J):
+                moved[j] = odds[j] + step
         else:
             new_kappa = kappa * math.exp(-2 * step)
-            moved = middle + math.exp(step) * (odds - middle)
+            for j in range(J):
+                moved[j] = middle + math.exp(step) * (odds[j] - middle)
             jacobian = J * step
         if new_kappa < least or new_own <= 0 or new_own >= 1:
             continue
-        after = _judges_density(moved, right, total, new_kappa * new_own, new_kappa * (1 - new_own), factor, shift)
+        a, b = new_kappa * new_own, new_kappa * (1 - new_own)
+        after = _judges_density(moved, right, total, a, b, factor, shift, room)
         gain = after - now + jacobian - shape * (math.log(new_kappa) - math.log(kappa))
         gain += math.log(new_own) - math.log(own) + math.log1p(-new_own) - math.log1p(-own)
         if math.log(max(rng.random(), 1e-300)) < gain:
-            now, odds[:], own, kappa = after, moved, new_own, new_kappa
+            now, own, kappa = after, new_own, new_kappa
+            for j in range(J):
+                odds[j] = moved[j]
     return own, kappa

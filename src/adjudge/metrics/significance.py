@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from adjudge.arrays import Flags, Floats
 from adjudge.errors import UsageError
@@ -362,9 +362,9 @@ def empirical_null(p: Floats) -> tuple[Floats, float, float]:
     """Return p-values under the estimated null distribution, and its centre and spread: 0 and 1 under the model."""
     if p.size < ENOUGH:
         return p, 0.0, 1.0
-    z = norm.isf(np.clip(p, SMALLEST, 1 - 1e-15))
+    z = -ndtri(np.clip(p, SMALLEST, 1 - 1e-15))
     low, middle, high = np.quantile(z, (0.25, 0.5, 0.75))
     doubt = SURE / np.sqrt(p.size)
     spread = max(float(high - low) / QUARTILES * (1 - SPREAD_ERROR * doubt), 1.0)
     centre = max(float(middle) - MEDIAN_ERROR * doubt * spread, 0.0)
-    return norm.sf((z - centre) / spread), centre, spread
+    return ndtr((centre - z) / spread), centre, spread

@@ -125,7 +125,8 @@ def mean_confusion(case: Case) -> tuple[Floats, Floats, Floats]:
     """
     weight = case.fit.judged / max(case.fit.judged.sum(), 1)  # (J)
     theta = case.confusion_draws.confusion  # (C, D, J, K, K)
-    draws = np.tensordot(theta, weight, axes=(2, 0)).reshape(-1, *theta.shape[3:])  # (S, K, K)
+    J, K, _ = theta.shape[2:]
+    draws = (weight @ theta.reshape(-1, J, K * K)).reshape(-1, K, K)  # (S, K, K)
     low, high = np.quantile(draws, (0.05, 0.95), axis=0)
     return draws.mean(axis=0), low, high
 
