@@ -120,6 +120,19 @@ def test_what_cannot_be_is_refused():
         collusion(fit, crowd.judgments, control="holm")
 
 
+def test_without_pairs_nothing_is_sampled(monkeypatch):
+    """If no two judges share enough items, the difficulty of items is not needed, and not learned."""
+
+    def sampled(*arguments):
+        raise AssertionError("the difficulty of items was sampled")
+
+    monkeypatch.setattr("adjudge.diagnostics.collusion.difficulty_draws", sampled)
+    crowd = adjudge.simulate("dawid-skene", seed=1, items=60, judges=40, labels=2, per_item=3)
+    result = collusion(adjudge.fit(crowd.judgments, "dawid-skene"), crowd.judgments)
+    assert result.sentence == "Copying cannot be detected: no two judges share 8 items."
+    assert result.table.is_empty()
+
+
 def timed(order, when):
     """Return 40 items judged by four at times ``when(n, judge)``, rows in an order, and how each pair went along."""
     rng = np.random.default_rng(8)

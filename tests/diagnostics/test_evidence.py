@@ -5,7 +5,14 @@ import polars as pl
 import pytest
 
 import adjudge
-from adjudge.diagnostics.evidence import entropy, gather_evidence, judge_estimates, other_judges, typical_confusion
+from adjudge.diagnostics.evidence import (
+    confusion_draws,
+    entropy,
+    gather_evidence,
+    judge_estimates,
+    other_judges,
+    typical_confusion,
+)
 
 ROWS = {
     "item": ["a", "a", "a", "b", "b", "c", "c", "c", "d"],
@@ -86,6 +93,16 @@ def test_groups_of_judges_do_not_matter(monkeypatch):
     monkeypatch.setattr("adjudge.diagnostics.evidence.CELLS_AT_ONCE", 20_000)
     for entry, other in zip(complete, judge_estimates(fit, evidence, 5), strict=True):
         np.testing.assert_allclose(entry, other, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("drawn", "stored", "number"), [(1 << 19, 1 << 24, 500), (1, 1 << 24, 200), (1, 1, 100)])
+def test_large_crowds_have_fewer_draws(monkeypatch, drawn, stored, number):
+    """Of small crowds a chain keeps 500 draws, of large ones 200, and 100 if more would not fit into memory."""
+    monkeypatch.setattr("adjudge.diagnostics.evidence.DRAWN_CELLS", drawn)
+    monkeypatch.setattr("adjudge.diagnostics.evidence.STORED_CELLS", stored)
+    judgments = adjudge.simulate("dawid-skene", items=20, judges=4, labels=2, per_item=3).judgments
+    draws = confusion_draws(*gather_evidence(adjudge.fit(judgments, "dawid-skene"), judgments))
+    assert draws.confusion.shape == (2, number, 4, 2, 2)
 
 
 def test_a_table_is_read_as_the_fit_reads_it():

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from adjudge.kernels.probability import log_sums, normalise_matrices, normalise_rows
+from adjudge.kernels.probability import log, log_sums, normalise_matrices, normalise_rows
+
+
+def test_the_logarithm_is_that_of_numpy():
+    """For numbers of any size, and close to 1, where the logarithm is close to 0."""
+    rng = np.random.default_rng(0)
+    numbers = np.r_[
+        np.exp(rng.uniform(-700, 700, 500)), 1 + rng.uniform(-1, 1, 500) * 10.0 ** -rng.integers(1, 15, 500)
+    ]
+    np.testing.assert_allclose([log(x) for x in numbers.tolist()], np.log(numbers), rtol=3e-15)
+    assert log(1.0) == 0
 
 
 def test_sums_are_those_of_scipy():

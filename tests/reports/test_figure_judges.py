@@ -14,6 +14,7 @@ from adjudge.reports.figure_judges import (
     control_panels,
     label_chart,
     mean_confusion,
+    rank_chart,
     vote_chart,
 )
 
@@ -48,6 +49,15 @@ def test_the_commonest_confusion_is_told(case):
     mean, _, _ = mean_confusion(case)
     wrong = mean * (1 - np.eye(3))
     assert f"{wrong.max():.0%}" in confusion_chart(case).to_dict()["title"]
+
+
+def test_of_many_judges_some_are_drawn_by_rank(case, monkeypatch):
+    """The first and the last are among them, and the title says how many they are."""
+    assert len(rank_chart(case).to_dict()["layer"][1]["data"]["values"]) == 8
+    monkeypatch.setattr("adjudge.reports.figure_judges.MOST_RANKS", 3)
+    chart = rank_chart(case).to_dict()
+    assert [point["rank"] for point in chart["layer"][1]["data"]["values"]] == [1, 4, 8]
+    assert chart["title"].endswith("of 8 judges lie above chance (the line); 3 of the judges are drawn")
 
 
 def test_ratings_show_the_busy_and_what_they_share(case):

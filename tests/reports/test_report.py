@@ -1,5 +1,8 @@
 """A report: its page, its figures and its charts."""
 
+import subprocess
+import sys
+
 import adjudge
 from adjudge.reports.report import report
 
@@ -18,3 +21,10 @@ def test_a_report_is_a_page_figures_and_charts(tmp_path):
     assert created.plot("certainty").to_dict()["title"]
     adjudge.save(fit, tmp_path / "folder", judgments)
     assert repr(report(tmp_path / "folder")).startswith("Report('folder': ")
+
+
+def test_a_report_does_not_load_all_of_statistics():
+    """Importing ``scipy.stats`` takes as long as drawing the figures, and the functions used are in ``scipy.special``."""
+    program = "import sys, adjudge.reports.report; print('scipy.stats' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

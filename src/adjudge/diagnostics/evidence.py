@@ -36,7 +36,7 @@ from adjudge.kernels.truth import count
 CHAINS, WARMUP = 2, 200  # of a run from a fit that has no draws
 FIRST_KAPPA = 5.0  # concentration of the population of judges, where the run starts
 MOST_DRAWS, ENOUGH_DRAWS, FEWEST_DRAWS = 500, 200, 100  # of each chain: of small, large and huge crowds
-DRAWN_CELLS = 1 << 20  # cells of matrices from which 500 draws are more than the ends of intervals need
+DRAWN_CELLS = 1 << 19  # cells of matrices from which 500 draws are more than the ends of intervals need
 STORED_CELLS = 1 << 24  # cells of matrices that a chain may store
 CELLS_AT_ONCE = 1 << 22  # cells of drawn matrices that are in memory at a time
 TINY = 1e-12  # stands for zero in a logarithm

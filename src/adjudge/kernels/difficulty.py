@@ -577,9 +577,7 @@ def _draw_populations(
                 for g in range(G):
                     wrong[j, k] += counts[j, k + (k >= z), z, g]
         own, kappa[z] = _population(odds, phi[z, z], kappa[z], z, shape, least, rng)
-        own, kappa[z] = _move_together(
-            odds, right, total, own, kappa[z], shape, least, factor, shift, rng, moved, room
-        )
+        own, kappa[z] = _move_together(odds, right, total, own, kappa[z], shape, least, factor, shift, rng, moved, room)
         pseudo = kappa[z] * (1 - own)  # no matter what it is with one wrong label
         if alike is not None:
             alike[z] = pseudo = _wrong_population(wrong, phi[z], alike[z], z, share, shape, least, rng)

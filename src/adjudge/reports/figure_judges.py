@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 MOST_JUDGES, MOST_ITEMS = 40, 100  # of the figure of labels; more would be too small
+MOST_RANKS = 300  # judges whose intervals are drawn side by side, two pixels each
 PANELS, ACROSS = 6, 3  # control charts, and how many side by side
 WIDTH, HEIGHT = 170, 110  # pixels of a control chart
 CELL = 70  # pixels of a cell of a confusion matrix
@@ -69,17 +70,23 @@ def work_chart(case: Case, title: str) -> Any:
 
 
 def rank_chart(case: Case) -> Any:
-    """Return all judges ordered by Youden's J, with intervals."""
+    """Return all judges ordered by Youden's J, with intervals.
+
+    Of more than ``MOST_RANKS`` judges, so many are drawn, evenly spaced from the first to the last, and the title says
+    so.
+    """
     alt, _ = load_altair()
     order = sorted(case.cards, key=lambda card: card.informedness.value)
-    points = [{"rank": rank, **card.informedness._asdict()} for rank, card in enumerate(order, start=1)]
-    x = alt.X("rank:Q", title="judges, the lowest Youden's J first", scale=alt.Scale(domain=[0, len(points) + 1]))
+    ranks = np.linspace(1, len(order), min(MOST_RANKS, len(order))).astype(int).tolist()
+    points = [{"rank": rank, **order[rank - 1].informedness._asdict()} for rank in ranks]
+    x = alt.X("rank:Q", title="judges, the lowest Youden's J first", scale=alt.Scale(domain=[0, len(order) + 1]))
     base = data_chart(alt, points).encode(x=x)
     y = alt.Y("low:Q", title="Youden's J, 90 % interval")
     lines = base.mark_rule(opacity=0.4, color=COLOURS[0]).encode(y=y, y2="high:Q")
     dots = base.mark_circle(size=14, color=COLOURS[1], opacity=1).encode(y="value:Q")
     better = sum(card.informedness.low > 0 for card in order)
-    title = f"The intervals of {better:,} of {len(order):,} judges lie above chance (the line)"
+    cut = f"; {len(ranks):,} of the judges are drawn" if len(ranks) < len(order) else ""
+    title = f"The intervals of {better:,} of {len(order):,} judges lie above chance (the line){cut}"
     return alt.layer(_level(alt, 0), lines, dots).properties(width=WIDE, height=SIDE * 0.7, title=title)
 
 
