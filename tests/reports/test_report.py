@@ -24,7 +24,7 @@ def test_a_report_is_a_page_figures_and_charts(tmp_path):
 
 
 def test_a_report_does_not_load_all_of_statistics():
-    """Importing ``scipy.stats`` takes as long as drawing the figures, and the functions used are in ``scipy.special``."""
+    """Importing ``scipy.stats`` takes half a second; the functions that are used are in ``scipy.special`` too."""
     program = "import sys, adjudge.reports.report; print('scipy.stats' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
