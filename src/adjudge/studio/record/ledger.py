@@ -463,9 +463,9 @@ class Ledger:
         self.people[row["person"]].reset = row
 
     def _session(self, row: Mapping[str, Any]) -> None:
-        """Add a session, and forget those of the person that have expired."""
-        person = self.people[row["person"]]
-        kept = {nonce: old for nonce, old in person.sessions.items() if old["expires"] > row["at"]}
+        """Add a session, and forget those of the person that are over."""
+        person, at, epoch = self.people[row["person"]], row["at"], row["epoch"]
+        kept = {n: old for n, old in person.sessions.items() if old["expires"] > at and old["epoch"] >= epoch}
         person.sessions = {**kept, row["nonce"]: row}  # a new one, because pages read it meanwhile
 
     def _ending(self, row: Mapping[str, Any]) -> None:
