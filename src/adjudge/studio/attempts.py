@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from adjudge.studio.access import RateLimiter
+from adjudge.studio.work.people import LONGEST
 
 Bucket: TypeAlias = tuple[str, str]  # (purpose, who is counted)
-LONGEST = 100  # characters of a name
 RATES = {  # purpose -> (failures at once, seconds in which as many are allowed again)
     "address": (120, 600.0),  # a class behind one address may mistype
     "account": (20, 3_600.0),  # from browsers in which its owner has not signed in
