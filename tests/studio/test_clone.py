@@ -1,15 +1,18 @@
 """Clones of campaigns: the same files, another key and database, nobody but the lead."""
 
 import pytest
+from pyotp import TOTP
 
 from adjudge.errors import CampaignProblems, InputError
 from adjudge.studio.access import hash_password, load_key, verify_password
 from adjudge.studio.campaign import FILES, load_campaign
 from adjudge.studio.clone import clone_campaign
+from adjudge.studio.one_time_codes import new_salt, setup
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import CHECKS
 from adjudge.studio.studio import open_studio, reading_campaign
 from adjudge.studio.work.people import change_password
+from adjudge.studio.work.second_factor import set_factor, use_code
 
 SECRET = "kopfstein pflaster"
 
@@ -17,7 +20,7 @@ SECRET = "kopfstein pflaster"
 @pytest.fixture
 def studio(desk):
     """Return a campaign that has been worked on, open for one command, whose lead has a password."""
-    desk.do(change_password, desk.lead, hash_password(SECRET))
+    desk.do(change_password, desk.lead, hash_password(SECRET), "")
     desk.store.close()
     studio = open_studio(desk.folder)
     yield studio
@@ -51,6 +54,26 @@ def test_a_clone_has_the_files_and_nothing_of_the_work(studio, tmp_path):
         assert [list(check(connection, campaign)) for check in CHECKS.values()] == [[]] * len(CHECKS)
     assert verify_password(hashed, SECRET)
     assert load_key(tmp_path / "second") != load_key(studio.campaign.folder)
+
+
+def test_a_clone_asks_for_the_second_factor_of_its_lead(studio, tmp_path):
+    """With the app that they have, also in the clone of a clone: the gold is the same, and the password not enough."""
+    number, salt = studio.ledger.named["lea"], new_salt()
+    app = TOTP(setup(studio.signer, salt, "lea", "Trees").secret)
+    code = app.at(int(studio.now()))
+    studio.store.do(lambda ledger, now: set_factor(ledger, now, studio.signer, number, salt, code, []))
+    clone_campaign(studio, tmp_path / "second", lead=number)
+    second = open_studio(tmp_path / "second")
+    clone_campaign(second, tmp_path / "third", lead=second.ledger.named["lea"])
+    third = open_studio(tmp_path / "third")
+    for clone in (second, third):
+        number = clone.ledger.named["lea"]
+        salt = clone.ledger.people[number].factor
+        assert setup(clone.signer, salt, "lea", "Trees").secret == app.secret
+        assert app.secret not in salt
+        args = (clone.signer, number, app.at(int(clone.now())))
+        clone.store.do(lambda ledger, now, args=args: use_code(ledger, now, *args))
+        clone.store.close()
 
 
 def test_both_audit_logs_say_so(studio, tmp_path):

@@ -1,4 +1,4 @@
-"""Limits on wrong passwords, codes and links: failures count, successes do not.
+"""Limits on wrong passwords, codes and links: failures count, successes do not, unless one person has very many.
 
 An attempt takes a token from each of its buckets before the password is checked, so that many attempts at once are not
 all let through; a success gives the tokens back. So any number of people can sign in from one address, while each
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from adjudge.studio.access import RateLimiter
+from adjudge.studio.work.people import LONGEST
 
 Bucket: TypeAlias = tuple[str, str]  # (purpose, who is counted)
 RATES = {  # purpose -> (failures at once, seconds in which as many are allowed again)
@@ -25,6 +26,7 @@ RATES = {  # purpose -> (failures at once, seconds in which as many are allowed 
     "code in known browser": (10, 600.0),
     "session": (10, 600.0),  # wrong passwords of somebody who is signed in
     "link": (60, 300.0),  # forged or used invitations and links, per address
+    "sessions": (60, 3_600.0),  # sessions that one person begins by signing in: here successes count
     "register": (120, 600.0),  # accounts without an invitation, per address: here successes count
 }
 
@@ -70,8 +72,8 @@ def sign_in_buckets(address: str, account: str, known_browser: str) -> list[Buck
     ([('address', '9.9.9.9'), ('account', 'lea')], [('known browser', 'b1 lea')])
     """
     if known_browser:
-        return [("known browser", f"{known_browser} {account}")]
-    return [("address", address), ("account", account)]
+        return [("known browser", f"{known_browser} {account[:LONGEST]}")]
+    return [("address", address), ("account", account[:LONGEST])]
 
 
 def code_buckets(account: str, known_browser: str) -> list[Bucket]:

@@ -1,8 +1,9 @@
 """One-time codes of the second factor: from an app (TOTP, RFC 6238), and recovery codes for when the app is lost.
 
 The secret that an app holds is stored nowhere: it is derived from the campaign's key and a random salt, and the
-database has only the salt. Recovery codes are stored as hashes that are keyed in the same way. So somebody who reads
-the database, and not the key, can neither compute nor guess a code.
+database has only the salt. A clone, which has another key, has the secret of its lead masked with its key. Recovery
+codes are stored as hashes that are keyed in the same way. So somebody who reads the database, and not the key, can
+neither compute nor guess a code.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pyotp.totp import TOTP
 from adjudge.studio.access import Signer
 
 STEP_SECONDS = 30
+SECRET_BYTES = 20
+CARRIED = "="  # begins the salt of a factor that a clone took over
 DRIFT = 1  # steps by which the clock of an app may differ
 RECOVERY_CODES = 10
 RECOVERY_BYTES = 10  # of a code: 80 random bits are 16 letters
@@ -69,6 +72,27 @@ def _totp(signer: Signer, salt: str) -> TOTP:
     return TOTP(_secret(signer, salt), interval=STEP_SECONDS)
 
 
+def carry_factor(signer: Signer, salt: str, clone: Signer) -> str:
+    """Return the salt by which a clone of a campaign, which has another key, has the secret that an app holds already.
+
+    It is the secret itself, masked with the key of the clone; this is done once for a clone, with its only person.
+    """
+    return CARRIED + base64.urlsafe_b64encode(_mask(clone, _secret_bytes(signer, salt))).decode()
+
+
 def _secret(signer: Signer, salt: str) -> str:
     """Return the secret of a salt as apps expect it: 160 bits in base 32."""
-    return base64.b32encode(signer.derive("second factor", salt.encode())[:20]).decode()
+    return base64.b32encode(_secret_bytes(signer, salt)).decode()
+
+
+def _secret_bytes(signer: Signer, salt: str) -> bytes:
+    """Return the secret of a salt."""
+    if salt.startswith(CARRIED):
+        return _mask(signer, base64.urlsafe_b64decode(salt.removeprefix(CARRIED)))
+    return signer.derive("second factor", salt.encode())[:SECRET_BYTES]
+
+
+def _mask(signer: Signer, secret: bytes) -> bytes:
+    """Return a secret masked with bytes that follow from the key of a clone; masking twice gives the secret again."""
+    stream = signer.derive("carried second factor", b"")[:SECRET_BYTES]
+    return bytes(a ^ b for a, b in zip(secret, stream, strict=True))

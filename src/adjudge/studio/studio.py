@@ -35,7 +35,7 @@ from adjudge.studio.record.ledger import Ledger, load_ledger, missing_items
 from adjudge.studio.record.private import make_private, private_files
 from adjudge.studio.record.revisions import changed_states, record_start
 from adjudge.studio.record.seal import PUT_BACK, RESEAL, campaign_of, owner_problem, read_seal
-from adjudge.studio.record.store import Change, Store, View, database_bytes, database_url, open_engine, seal_rows
+from adjudge.studio.record.store import Change, Clock, Store, View, database_bytes, database_url, open_engine, seal_rows
 from adjudge.studio.settings import Limits, load_settings
 from adjudge.studio.staging import Watch, settle
 from adjudge.studio.webhooks import Webhooks, signing_secret
@@ -88,6 +88,11 @@ class Studio:
     def now(self) -> float:
         """Return the time."""
         return self.store.clock()
+
+    def clock_drift(self) -> float:
+        """Return how far the machine's clock, which people's apps agree with, is from the studio's, in seconds."""
+        clock = self.store.clock
+        return clock.jumped() if isinstance(clock, Clock) else 0.0
 
     def note_seen(self, nonce: str) -> None:
         """Note that a session is in use; the one that was noted first is forgotten if there are too many."""

@@ -171,6 +171,63 @@ def test_strangers_cannot_lock_somebody_out_of_their_browser(file_site, monkeypa
     site.run(way())
 
 
+def test_a_link_works_however_many_forged_ones_come_from_its_address(file_site):
+    """One person in a class cannot keep the others from joining, or from setting a password."""
+    site = file_site()
+    ann = joined(site)
+    reset = f"/reset/{site.studio.signer.reset(ann, site.made.do(accounts.offer_reset, ann))}"
+    join = f"/join/{site.studio.signer.invitation(site.made.do(people.invite, 'judge'))}"
+
+    async def way():
+        async with site.client() as client:
+            for forged in ("/reset/forged", "/join/forged"):
+                codes = [(await client.post(forged)).status_code for _ in range(RATES["link"][0] + 1)]
+                assert (codes[0], codes[-1]) == (404 if "reset" in forged else 429, 429)
+            assert (await client.post(reset, data={"password": NEW})).status_code == 303
+            assert (await client.post(join, data={"name": "bob", "password": NEW})).status_code == 303
+
+    site.run(way())
+
+
+def test_one_person_cannot_begin_sessions_without_end(file_site, monkeypatch):
+    """Each one is stored; who goes on is refused before the password is checked, and then waits like a guesser."""
+    site, checked = file_site(), []
+    joined(site)
+    monkeypatch.setattr("adjudge.studio.web.routes_sign_in.verify_password", lambda *_: checked.append(1) or True)
+    monkeypatch.setattr("adjudge.studio.web.routes_sign_in.needs_rehash", lambda hashed: False)
+
+    async def way():
+        async with site.client() as client:
+            return [(await sign_in(client)).status_code for _ in range(RATES["sessions"][0] + 20)]
+
+    assert site.run(way()) == [303] * RATES["sessions"][0] + [429] * 20
+    assert len(checked) == RATES["sessions"][0] + RATES["known browser"][0]
+
+
+def test_a_password_that_was_changed_while_it_was_checked_is_wrong(file_site, monkeypatch):
+    """Otherwise the old password would begin a session that the new one does not end."""
+    site = file_site()
+    ann = joined(site)
+
+    def slow(hashed, password):
+        site.studio.ledger.people[ann].password = "the hash of a new password"
+        return True
+
+    monkeypatch.setattr("adjudge.studio.web.routes_sign_in.verify_password", slow)
+    assert site.ask("POST", "/sign-in", data={"name": "ann", "password": OLD}).status_code == 401
+
+
+def test_cookies_are_sent_over_tls_only_if_the_address_has_it(file_site):
+    """Also behind a proxy that --proxies does not name, which the studio reaches without TLS."""
+    site = file_site()
+    joined(site)
+    for address, secure in (("http://judge.example", False), ("https://judge.example", True)):
+        site.studio.address = address
+        answer = site.ask("POST", "/sign-in", data={"name": "ann", "password": OLD})
+        cookies = answer.headers.get_list("set-cookie")
+        assert [("Secure" in cookie, "HttpOnly" in cookie) for cookie in cookies] == [(secure, True)] * 2
+
+
 def test_pages_of_accounts_know_their_host(file_site):
     """With --url they are served under its host only; the rest of the studio does not care."""
     site = file_site()

@@ -88,6 +88,13 @@ def test_who_gives_up_can_begin_anew(place):
     assert taken(place, place.ann)["token"] != stored["token"]
 
 
+def test_invented_addresses_of_documents_are_not_remembered(place):
+    """They may be as long as a header: what is counted are tokens that exist."""
+    for n in range(3):
+        assert place.ask("GET", f"/documents/{n}{'x' * 10_000}/0").status_code == 404
+    assert len(place.studio.limits) == 0
+
+
 def test_a_document_is_shown_at_a_rate(place):
     """One set's documents are not asked for endlessly; another's are not held up by that."""
     ours, theirs = (taken(place, who)["set"]["documents"][0]["url"] for who in (place.ann, place.bob))

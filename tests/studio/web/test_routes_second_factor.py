@@ -7,6 +7,7 @@ import pytest
 
 from adjudge.studio.access import hash_password
 from adjudge.studio.attempts import RATES
+from adjudge.studio.record.store import Clock
 from adjudge.studio.web.security import COOKIE
 from adjudge.studio.work import people
 
@@ -95,6 +96,47 @@ def test_codes_are_not_guessed(site):
     assert site.run(way()) == [401] * RATES["code"][0] + [429]
 
 
+def test_the_password_without_the_code_is_a_failure(site, monkeypatch):
+    """Whoever has the password alone cannot let the studio check it without end; with the code it is none."""
+    site = site()
+    monkeypatch.setattr("adjudge.studio.web.routes_sign_in.verify_password", lambda *_: True)
+    most = RATES["account"][0]
+
+    async def way():
+        async with site.client(site.lea) as client:
+            app, _ = await set_up(client)
+            for _ in range(most + 10):
+                site.made.time[0] += 30
+                async with site.client() as other:
+                    form = {"step": await first_step(other), "code": app.at(int(site.made.time[0]))}
+                    assert (await other.post("/sign-in/code", data=form)).status_code == 303
+            async with site.client() as other:
+                form = {"name": "lea", "password": PASSWORD}
+                return [(await other.post("/sign-in", data=form)).status_code for _ in range(most + 1)]
+
+    assert site.run(way()) == [200] * most + [429]
+
+
+def test_codes_follow_the_clock_of_the_machine(site):
+    """The studio's own clock does not jump when that of the machine is set right, and apps agree with the latter."""
+    site, wall = site(), [2e9]
+    site.made.store.clock = Clock(wall=lambda: wall[0], steady=lambda: 0.0)
+    wall[0] += 3_600
+
+    async def way():
+        async with site.client(site.lea) as client, site.client() as other:
+            text = (await client.get("/account/second-factor")).text
+            app = pyotp.TOTP(re.search(r"<code>([A-Z2-7]{32})</code>", text)[1])
+            signed = re.search(r'name="signed" value="([^"]+)"', text)[1]
+            form = {"signed": signed, "password": PASSWORD, "code": app.at(int(wall[0]))}
+            assert (await client.post("/account/second-factor", data=form)).status_code == 200
+            wall[0] += 30
+            form = {"step": await first_step(other), "code": app.at(int(wall[0]))}
+            assert (await other.post("/sign-in/code", data=form)).status_code == 303
+
+    site.run(way())
+
+
 def test_a_campaign_may_require_it_of_its_desk(site):
     """Leads and reviewers then reach nothing but their account until they have one."""
     site = site('[access]\nsecond_factor = "required"\n')
@@ -122,6 +164,8 @@ def test_a_lead_removes_the_factor_of_another(site):
             assert wrong.status_code == 422
             assert "and a second factor" in (await other.get(f"/desk/people/{site.lea}")).text
             csrf = {"csrf": other.headers["x-csrf"]}
+            own = await client.post(f"/desk/people/{site.lea}/second-factor/remove")
+            assert (own.status_code, "on the page of your account" in own.text) == (409, True)
             answer = await other.post(f"/desk/people/{site.lea}/second-factor/remove", data=csrf)
             assert answer.headers["location"] == f"/desk/people/{site.lea}?done=factor"
             signed_in = await other.post("/sign-in", data={"name": "lea", "password": PASSWORD})

@@ -116,6 +116,7 @@ def test_a_crowds_page_may_be_framed_and_sent_by_its_platform_only(ask):
         ({"Origin": "null"}, 403),
         ({"Origin": ""}, 403),
         ({"Sec-Fetch-Site": "cross-site", "Authorization": "Bearer x"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Authorization": "Basic bGVhOng="}, 403),
     ],
 )
 def test_other_sites_change_nothing(ask, sent, status):
@@ -209,7 +210,7 @@ def test_a_new_password_ends_sessions(place):
     """Those begun before it, at once."""
     session = place.studio.signer.session(place.ann, 0, 12, place.studio.now())
     assert place.made.store.ledger.people[place.ann].epoch == 0
-    place.made.do(people.change_password, place.ann, "hash")
+    place.made.do(people.change_password, place.ann, "hash", "")
     assert state(place, session) == 401
 
 

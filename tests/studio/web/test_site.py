@@ -431,6 +431,47 @@ def test_operators_see_all_campaigns(sites):
     sites.run(script)
 
 
+def test_strangers_send_short_forms_only(sites):
+    """What they send is not held in memory; announced or in pieces."""
+
+    async def pieces():
+        for _ in range(20):
+            yield b"a" * 1_000
+
+    async def script():
+        async with sites.client() as client:
+            kind = {"content-type": "application/x-www-form-urlencoded"}
+            announced = await client.post("/sign-in", content=b"name=" + b"a" * 20_000, headers=kind)
+            assert (announced.status_code, announced.json()["code"]) == (401, "sign in")
+            assert (await client.post("/sign-in", content=pieces(), headers=kind)).status_code == 413
+
+    sites.run(script)
+
+
+def test_no_redirect_believes_the_host_header(sites):
+    """Not even to an address without the slash at its end."""
+
+    async def script():
+        async with sites.client() as client:
+            for path in ("/sign-in/", "/campaigns/elm/clone/", "/join/"):
+                answer = await client.post(path, headers={"host": "evil.example"})
+                assert (answer.status_code, "location" in answer.headers) == (404, False)
+
+    sites.run(script)
+
+
+def test_cookies_of_a_site_with_tls_are_sent_over_tls_only(sites):
+    """That of the front page, and those of the campaigns."""
+    sites.app.set_address("127.0.0.1", 80, "https://judge.example")
+
+    async def script():
+        async with sites.client() as client:
+            answer = await client.post("/sign-in", data={"name": "lea", "password": SECRET})
+            assert ["Secure" in cookie for cookie in answer.headers.get_list("set-cookie")] == [True] * 5
+
+    sites.run(script)
+
+
 def test_many_attempts_are_slowed_down(sites):
     """From one address, for names that no campaign has too."""
 

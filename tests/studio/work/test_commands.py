@@ -347,6 +347,27 @@ def test_contesting_is_for_work_that_was_done(crowd):
             created.do(c.contest, ann, entry.token, 0, "no")
 
 
+def test_contesting_tells_nothing_of_a_qualification_that_may_be_repeated(crowd):
+    """Its right answers are not shown, so an attempt to contest must not tell them either, right or wrong."""
+    created = crowd("[qualification]\nattempts = 2\n")
+    ann = created.person("ann")
+    stored = created.through(ann, right=False)
+    for entry in stored.sets:
+        for slot in range(5):
+            with pytest.raises(Refused, match="shows no mistake"):
+                created.do(c.contest, ann, entry.token, slot, "no")
+    last = created.through(ann, right=False)  # the last attempt, whose answers are shown
+    graded = [
+        (entry, slot)
+        for entry in last.sets
+        for slot, grade in enumerate(gold_grades(created.store.ledger, entry))
+        if grade
+    ]
+    for entry, slot in graded:
+        created.do(c.contest, ann, entry.token, slot, "it is about oaks")
+    assert rows_of(created, s.contests) == len(graded) > 0
+
+
 def test_gold_that_was_ruled_wrong_grades_nobody(crowd):
     """A document whose contest was upheld is not graded any more, and its set is not given out again."""
     created = crowd(FREE, gold=1)
@@ -583,6 +604,28 @@ def test_nobody_gets_drawn_gold_twice_until_there_is_none(file_crowd):
     assert len(set(met)) == len(met) == 20
     with pytest.raises(Refused, match="You have met every check set"):
         [created.through(ann) for _ in range(5)]
+
+
+def test_gold_of_work_that_was_given_up_or_ran_out_does_not_come_again(crowd):
+    """A judge who takes work and gives it up, again and again, would know gold by how often it comes."""
+    created = crowd(DRAWN, monitoring=0, topics=4, pool=100, gold=2)
+    ann = created.person("ann")
+    met = []
+    for n in range(4):
+        stored = created.open_work(ann)
+        met += gold_of(stored).items
+        if n % 2:
+            created.do(c.release, ann, stored.token)
+        else:
+            created.time[0] += 10**5
+            created.do(c.expire)
+    assert len(set(met)) == len(met) == 20
+    stored = created.open_work(ann)  # so that none of the assignments before is the last one
+    with created.store.reading() as connection:
+        again = load_ledger(connection, created.campaign)
+    assert all(item in again.people[ann].met for item in met)
+    assert not any(item in again.people[ann].met for part in stored.sets for item in part.items)
+    assert again.items.leased.tolist() == created.store.ledger.items.leased.tolist()
 
 
 def test_how_often_gold_was_shown_is_known_after_a_restart(file_crowd):

@@ -87,7 +87,9 @@ def test_a_new_password_ends_old_sessions(file_crowd):
     created = file_crowd()
     person = created.do(p.join, created.do(p.invite, "judge"), "ann", "hash")
     before = created.store.ledger.people[person].epoch
-    created.do(p.change_password, person, "other")
+    with pytest.raises(Refused, match="changed in the meantime"):
+        created.do(p.change_password, person, "other", "the hash of an earlier password")
+    created.do(p.change_password, person, "other", "hash")
     after = created.store.ledger.people[person]
     assert (after.password, after.epoch) == ("other", before + 1)
 
@@ -112,6 +114,21 @@ def test_a_withdrawn_invitation_admits_nobody(file_crowd):
         created.do(p.join, number, "bob", "hash")
     with pytest.raises(Refused, match="was used"):
         created.do(p.withdraw, used, lea)
+
+
+def test_nobody_has_two_links(file_crowd):
+    """Another invitation of a name, alone or on a list, withdraws the open one; those without a name stay."""
+    created = file_crowd()
+    lea = created.person("lea", "lead")
+    first = created.do(p.invite, "judge", "Bob Lee", by=lea)
+    nameless = [created.do(p.invite, "judge", by=lea) for _ in range(2)]
+    second = created.do(p.invite, "judge", " bob  LEE", by=lea)
+    third, _ = created.do(p.invite_all, "judge", ["bob lee", "cid"], 3, lea)
+    for number in (first, second):
+        with pytest.raises(Refused, match="was withdrawn"):
+            p.open_invitation(created.store.ledger, created.time[0], number)
+    for number in (*nameless, third):
+        assert p.open_invitation(created.store.ledger, created.time[0], number)["id"] == number
 
 
 def test_the_command_line_has_one_open_invitation_of_a_lead(file_crowd):

@@ -47,6 +47,16 @@ def test_a_browser_is_stored_by_its_family(header, family):
     assert sessions.browser_family(header) == family
 
 
+def test_ended_sessions_are_forgotten_with_the_next_one(made):
+    """Whoever ends all their sessions again and again does not fill the memory."""
+    for _ in range(5):
+        begin(made)
+        made.do(sessions.end_sessions, made.ann, made.ann)
+    last = begin(made)
+    assert list(made.store.ledger.people[made.ann].sessions) == [last.nonce]
+    assert listed(made) == [last.nonce]
+
+
 def test_sessions_are_listed_until_they_are_over(made):
     """Newest first; one that expired or was ended is not."""
     first, second = begin(made, 12), begin(made, 1)

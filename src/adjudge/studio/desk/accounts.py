@@ -10,7 +10,7 @@ from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, Person
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
-from adjudge.studio.work import people, sessions
+from adjudge.studio.work import people, second_factor, sessions
 
 RESET_HOURS = 24  # for which a link to set a new password works
 MOST_LISTED = 200  # accounts on the page; others are found by their name
@@ -65,6 +65,13 @@ def end_sessions(ledger: Ledger, now: float, number: int, by: int) -> Change:
     """End all sessions of a person."""
     known_person(ledger, number)
     return sessions.end_sessions(ledger, now, number, by)
+
+
+def remove_factor(ledger: Ledger, now: float, number: int, by: int) -> Change:
+    """Remove the second factor of somebody else; a session alone is not enough to remove one's own."""
+    if number == by:
+        raise Refused(409, "own_factor", "Remove your own second factor on the page of your account.")
+    return second_factor.remove_factor(ledger, now, number, by)
 
 
 def offer_reset(ledger: Ledger, now: float, number: int, by: int | None = None) -> Change:

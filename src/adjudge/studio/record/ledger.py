@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, func, or_, select
 
 from adjudge.data.files import decode_content
 from adjudge.errors import Problems
@@ -361,7 +361,11 @@ class Ledger:
         assignment.code = row["code"] or assignment.code
 
     def _end(self, assignment: Assignment, person: Person, row: Mapping[str, Any]) -> None:
-        """End an assignment: its slots are free again, and its judge has met the items of returned work."""
+        """End an assignment: its slots are free again, and its judge has met the items of returned work and all gold.
+
+        Gold counts as met also if the judge gave the work up or let its time run out: they could otherwise take work
+        again and again, and would know the gold by how often it comes.
+        """
         outcome = row["outcome"]
         assignment.failed = tuple(row["failed"].split())
         assignment.scores = {name: row[name] for name in ("binary", "ndcg", "fastest") if row[name] is not None}
@@ -373,7 +377,7 @@ class Ledger:
         for part in assignment.sets:
             if part.use == "work":
                 self.items.lease(part.items, -1)
-            if outcome == "returned":
+            if outcome == "returned" or part.use == "gold":
                 for item in part.items:
                     person.met.add(item)
 
@@ -459,9 +463,9 @@ class Ledger:
         self.people[row["person"]].reset = row
 
     def _session(self, row: Mapping[str, Any]) -> None:
-        """Add a session, and forget those of the person that have expired."""
-        person = self.people[row["person"]]
-        kept = {nonce: old for nonce, old in person.sessions.items() if old["expires"] > row["at"]}
+        """Add a session, and forget those of the person that are over."""
+        person, at, epoch = self.people[row["person"]], row["at"], row["epoch"]
+        kept = {n: old for n, old in person.sessions.items() if old["expires"] > at and old["epoch"] >= epoch}
         person.sessions = {**kept, row["nonce"]: row}  # a new one, because pages read it meanwhile
 
     def _ending(self, row: Mapping[str, Any]) -> None:
@@ -629,8 +633,8 @@ def _ordered(table: Table) -> Select[Any]:
 def _fold_assignments(ledger: Ledger, connection: Connection) -> None:
     """Fold assignments one after another, each with all its rows, because a judge has one at a time."""
     last = select(func.max(schema.assignments.c.id)).group_by(schema.assignments.c.person)
-    returned = select(schema.outcomes.c.assignment).where(schema.outcomes.c.outcome == "returned")
-    complete = or_(schema.sets.c.assignment.in_(last), schema.sets.c.assignment.in_(returned))
+    unfinished_gold = and_(schema.sets.c.use == "gold", _has_outcome("expired", "released"))
+    complete = or_(schema.sets.c.assignment.in_(last), _has_outcome("returned"), unfinished_gold)
     rows_of_sets = select(schema.sets).where(or_(complete, schema.sets.c.name != "")).order_by(schema.sets.c.id)
     sets = _grouped(connection, rows_of_sets, "assignment")
     slots = _grouped(
@@ -649,6 +653,12 @@ def _fold_assignments(ledger: Ledger, connection: Connection) -> None:
                     ledger.fold(table, row)
         for outcome in outcomes[assignment["id"]]:
             ledger.fold(schema.outcomes, outcome)
+
+
+def _has_outcome(*outcomes: str) -> ColumnElement[bool]:
+    """Return the condition that the assignment of a set has one of these outcomes."""
+    columns = schema.outcomes.c
+    return schema.sets.c.assignment.in_(select(columns.assignment).where(columns.outcome.in_(outcomes)))
 
 
 def _rows_in_sets(table: Table, condition: ColumnElement[bool]) -> Select[Any]:

@@ -68,13 +68,14 @@ def account_page(request: Request, caller: Caller, status: int = 200, **values: 
 async def change_password(request: Request, csrf: Text = "", current: Text = "", password: Text = "") -> Response:
     """Change one's password; all other sessions end."""
     caller = require_owner(request, csrf or None)
+    before = caller.person.password
     try:
         await check_password(request, caller.person, current)
         hashed = await _hashed(password, caller.person.name)
+        await studio_of(request).do(people.change_password, caller.person.id, hashed, before)
     except Refused as error:
-        field = "current" if error.code == "password_wrong" else "password"
+        field = "current" if error.code in ("password_wrong", "password_stale") else "password"
         return account_page(request, caller, error.status, errors={field: translate(request, error)})
-    await studio_of(request).do(people.change_password, caller.person.id, hashed)
     return await start_session(request, caller.person, "/account?done=password")
 
 
@@ -120,10 +121,8 @@ async def reset_page(request: Request, link: str) -> Response:
 @router.post("/reset/{link}")
 async def reset_password(request: Request, link: str, password: Text = "") -> Response:
     """Set a new password by a link, once; all sessions of the person end."""
-    studio, buckets = studio_of(request), [("link", client_address(request))]
-    begin_attempt(request, buckets)
-    person = _person_of_link(request, link)
-    end_attempt(request, buckets)
+    studio = studio_of(request)
+    person = _person_of_link(request, link, counted=True)
     try:
         hashed = await _hashed(password, person.name)
         await studio.do(sessions.reset_password, *studio.signer.read_reset(link), hashed)
@@ -133,10 +132,12 @@ async def reset_password(request: Request, link: str, password: Text = "") -> Re
     return await finish_sign_in(request, studio.ledger.people[person.id])
 
 
-def _person_of_link(request: Request, link: str) -> Person:
+def _person_of_link(request: Request, link: str, counted: bool = False) -> Person:
     """Return the person who may set a new password by a link, or refuse in the reader's language."""
     studio = studio_of(request)
     try:
         return sessions.open_reset(studio.ledger, studio.now(), *studio.signer.read_reset(link))
     except Refused as error:
+        if counted:
+            begin_attempt(request, [("link", client_address(request))])
         raise Refused(error.status, error.code, translate(request, error)) from error

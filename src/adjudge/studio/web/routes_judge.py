@@ -233,8 +233,9 @@ async def matches(request: Request, token: str, slot: int, find: str = "") -> di
 async def _safe_document(request: Request, token: str, slot: int, find: str) -> tuple[str, int]:
     """Return a document made safe, and the number of matches in it; long ones are processed in a thread."""
     studio = studio_of(request)
-    check_rate(request, "document", token)
-    source = studio.campaign.documents.document(commands.document_name(studio.ledger, token, slot))
+    name = commands.document_name(studio.ledger, token, slot)
+    check_rate(request, "document", token)  # of a token that exists: invented ones are long, and would fill the memory
+    source = studio.campaign.documents.document(name)
     most = studio.campaign.settings.documents.most_bytes
     if len(source.content) < SHORT:
         return safe_document(source, find[:200], most)

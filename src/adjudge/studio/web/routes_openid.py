@@ -59,6 +59,7 @@ async def callback(request: Request) -> Response:
         person = await studio.do(come_in, *identity, invitation or None, domains)
     except Refused as error:
         raise Refused(error.status, error.code, translate(request, error)) from error
+    begin_attempt(request, [("sessions", str(person))])
     end_attempt(request, buckets)
     response = await start_session(request, studio.ledger.people[person])
     response.delete_cookie(name, path=root_of(request) or "/")

@@ -16,7 +16,6 @@ from adjudge.studio.desk.exports import csv_chunks
 from adjudge.studio.web.render import desk_page, form_integer, iso_time, redirect_done
 from adjudge.studio.web.security import Caller, check_host, link_to, require_caller, studio_of
 from adjudge.studio.work import people
-from adjudge.studio.work.second_factor import remove_factor as remove_second_factor
 
 router = APIRouter(dependencies=[Depends(check_host)])
 Text = Annotated[str, Form(max_length=2_000)]
@@ -117,7 +116,7 @@ async def end_sessions(request: Request, person: Number, csrf: Text = "") -> Res
 async def remove_factor(request: Request, person: Number, csrf: Text = "") -> Response:
     """Remove the second factor of a person who lost it."""
     caller = require_caller(request, "invite", csrf or None)
-    await studio_of(request).do(remove_second_factor, person, caller.person.id)
+    await studio_of(request).do(accounts.remove_factor, person, caller.person.id)
     return redirect_done(f"/desk/people/{person}", "factor")
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from adjudge.studio import one_time_codes
-from adjudge.studio.attempts import code_buckets
+from adjudge.studio.attempts import code_buckets, sign_in_buckets
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import page, translate
@@ -16,6 +16,7 @@ from adjudge.studio.web.routes_account import check_password, require_owner
 from adjudge.studio.web.security import Caller, check_host, studio_of
 from adjudge.studio.web.session_cookies import (
     begin_attempt,
+    client_address,
     code_page,
     end_attempt,
     home_path,
@@ -23,6 +24,7 @@ from adjudge.studio.web.session_cookies import (
     start_session,
 )
 from adjudge.studio.work import second_factor
+from adjudge.studio.work.people import name_key
 
 router = APIRouter(dependencies=[Depends(check_host)])
 Text = Annotated[str, Form(max_length=1_000)]
@@ -35,13 +37,15 @@ async def sign_in_code(request: Request, step: Text = "", code: Text = "") -> Re
     person = _person_of_step(request, step)
     if person is None:
         return RedirectResponse("/sign-in", 303)
-    buckets = code_buckets(str(person.id), known_browser(request, person))
+    known = known_browser(request, person)
+    buckets = code_buckets(str(person.id), known)
     begin_attempt(request, buckets)
     try:
-        await studio.do(second_factor.use_code, studio.signer, person.id, code)
+        await studio.do(second_factor.use_code, studio.signer, person.id, code, studio.clock_drift())
     except Refused as error:
         return code_page(request, person, step, translate(request, error))
-    end_attempt(request, buckets)
+    password_buckets = sign_in_buckets(client_address(request), name_key(person.name), known)
+    end_attempt(request, [*buckets, *password_buckets])
     return await start_session(request, person)
 
 
@@ -90,7 +94,8 @@ async def set_up(
     recovery = one_time_codes.new_recovery_codes()
     try:
         await check_password(request, caller.person, password)
-        await studio.do(second_factor.set_factor, studio.signer, caller.person.id, salt, code, recovery)
+        setup = (caller.person.id, salt, code, recovery, studio.clock_drift())
+        await studio.do(second_factor.set_factor, studio.signer, *setup)
     except Refused as error:
         field = "current" if error.code == "password_wrong" else "code"
         errors = {field: translate(request, error)}

@@ -63,14 +63,18 @@ async def sign_in(request: Request, name: Text = "", password: Text = "") -> Res
     studio = studio_of(request)
     account = people.name_key(name)
     person = studio.ledger.people.get(studio.ledger.named.get(account, -1))
-    buckets = sign_in_buckets(client_address(request), account[:100], known_browser(request, person))
+    buckets = sign_in_buckets(client_address(request), account, known_browser(request, person))
     begin_attempt(request, buckets)
-    right = await asyncio.to_thread(verify_password, person.password if person else None, password)
-    if person is None or not right:
+    current = person.password if person else ""
+    right = await asyncio.to_thread(verify_password, current, password)
+    if person is None or not right or person.password != current:  # it may have been changed in the meantime
         return page(request, "sign_in.html", 401, name=name, errors={"": request_texts(request)["sign_in_wrong"]})
-    end_attempt(request, buckets)
+    if not person.factor:  # with a second factor, the attempt succeeds when its code is right
+        begin_attempt(request, [("sessions", str(person.id))])
+        end_attempt(request, buckets)
     if needs_rehash(person.password):
-        await studio.do(people.change_password, person.id, await asyncio.to_thread(hash_password, password))
+        hashed = await asyncio.to_thread(hash_password, password)
+        await studio.do(people.change_password, person.id, hashed, current)
     return await finish_sign_in(request, person)
 
 
@@ -98,10 +102,7 @@ async def join_page(request: Request, invitation: str) -> HTMLResponse:
 async def join(request: Request, invitation: str, name: Text = "", password: Text = "") -> Response:
     """Accept an invitation."""
     number = studio_of(request).signer.read_invitation(invitation)
-    buckets = [("link", client_address(request))]
-    begin_attempt(request, buckets)
-    row = _open_invitation(request, number)
-    end_attempt(request, buckets)
+    row = _open_invitation(request, number, counted=True)
     return await _create_account(request, people.join, (number,), name, password, role=row["role"])
 
 
@@ -112,12 +113,14 @@ def visit_of(request: Request) -> Any:
     return visit if visit is not None and site.callers(visit) else None
 
 
-def _open_invitation(request: Request, number: int | None) -> Row:
+def _open_invitation(request: Request, number: int | None, counted: bool = False) -> Row:
     """Return an invitation that can be accepted, or refuse it in the reader's language."""
     studio = studio_of(request)
     try:
         return people.open_invitation(studio.ledger, studio.now(), number)
     except Refused as error:
+        if counted:
+            begin_attempt(request, [("link", client_address(request))])
         raise Refused(error.status, error.code, translate(request, error)) from error
 
 

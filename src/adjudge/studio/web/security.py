@@ -191,7 +191,7 @@ def is_cross_site(method: str, headers: RequestHeaders) -> bool:
     Browsers say where a request comes from (Sec-Fetch-Site; without TLS only Origin). Programs say nothing, and they
     have nobody else's cookie.
     """
-    if method in SAFE_METHODS or "authorization" in headers:
+    if method in SAFE_METHODS or _bearer_token(headers):  # a browser sends a name and password for a proxy by itself
         return False
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None:
@@ -302,6 +302,11 @@ def session_cookie(root: str) -> str:
     return COOKIE + root.replace("/", "-")
 
 
+def has_tls(request: Request, address: str | None) -> bool:
+    """Return whether the browser uses TLS: a trusted proxy says so, or the address of the studio does."""
+    return request.url.scheme == "https" or (address or "").startswith("https://")
+
+
 def link_to(request: Request, path: str) -> str:
     """Return the complete address of a path, for links that people send to each other."""
     return studio_of(request).address + root_of(request) + path
@@ -344,7 +349,12 @@ def is_known(request: Request) -> bool:
 
 def bearer_token(request: Request) -> str:
     """Return the token of the Authorization header, or an empty string."""
-    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return _bearer_token(request.headers)
+
+
+def _bearer_token(headers: RequestHeaders) -> str:
+    """Return the token of the Authorization header among some headers, or an empty string."""
+    scheme, _, text = headers.get("authorization", "").partition(" ")
     return text.strip() if scheme.lower() == "bearer" else ""
 
 

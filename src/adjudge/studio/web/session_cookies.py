@@ -16,7 +16,7 @@ from adjudge.studio.attempts import Bucket
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.web.render import fill, page, request_texts
-from adjudge.studio.web.security import cookie_name, root_of, studio_of
+from adjudge.studio.web.security import cookie_name, has_tls, root_of, studio_of
 from adjudge.studio.work.sessions import begin_session, browser_family
 
 BROWSER = "_browser"  # ends the name of the cookie with the mark
@@ -33,7 +33,7 @@ def set_cookie(request: Request, response: Response, name: str, value: str, seco
         path=root_of(request) or "/",
         httponly=True,
         samesite="lax",
-        secure=request.url.scheme == "https",
+        secure=has_tls(request, studio_of(request).address),
     )
 
 

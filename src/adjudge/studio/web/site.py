@@ -42,7 +42,16 @@ from adjudge.studio.web.bundle import STATIC
 from adjudge.studio.web.operations import Observe, SiteMeters, is_local, unready_reason
 from adjudge.studio.web.render import fill, front_page, preferred_language, texts
 from adjudge.studio.web.routes_sign_in import KNOWN_ROLES
-from adjudge.studio.web.security import SITE_COOKIE, Caller, Headers, require_caller, session_caller, session_cookie
+from adjudge.studio.web.security import (
+    SITE_COOKIE,
+    UNKNOWN_BYTES,
+    Caller,
+    Headers,
+    has_tls,
+    require_caller,
+    session_caller,
+    session_cookie,
+)
 from adjudge.studio.web.session_cookies import client_address, start_session
 from adjudge.studio.work.people import join as join_campaign
 from adjudge.studio.work.people import name_key, open_invitation
@@ -94,13 +103,20 @@ class SiteApp:
 
     def _create_front(self) -> FastAPI:
         """Return the application of the front page."""
-        front = FastAPI(title="adjudge", lifespan=self._lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+        front = FastAPI(
+            title="adjudge",
+            lifespan=self._lifespan,
+            docs_url=None,
+            redoc_url=None,
+            openapi_url=None,
+            redirect_slashes=False,  # such a redirect would trust the header Host
+        )
         front.state.site = self
         front.include_router(router)
         front.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
         for error in (Refused, AdjudgeError, RequestValidationError, HTTPException):
             front.add_exception_handler(error, _handle_error)
-        front.add_middleware(Headers)
+        front.add_middleware(Headers, most_bytes=UNKNOWN_BYTES)  # its forms are short, and strangers may send them
         front.add_middleware(Observe)
         return front
 
@@ -367,7 +383,7 @@ def _start_visit(request: Request, visit: Visit, answers: Iterable[Response]) ->
     if len(site.visits) > MOST_VISITS:
         site.visits.popitem(last=False)
     response = RedirectResponse("/", 303)
-    secure = request.url.scheme == "https"
+    secure = has_tls(request, site.address[2] if site.address else None)
     response.set_cookie(SITE_COOKIE, token, httponly=True, samesite="lax", secure=secure)
     for answer in answers:
         _pass_cookies(answer, response)

@@ -39,9 +39,17 @@ def graded_answers(
     return ranked, [grade for _, grade in pairs]
 
 
+def shown_grades(ledger: Ledger, part: Set) -> list[int | None]:
+    """Return the grades that are shown at the end: of graded sets, but not of a qualification that may be repeated."""
+    assignment = ledger.assignments[part.assignment]
+    failed = assignment.kind == "qualification" and assignment.outcome == "returned"
+    may_repeat = failed and ledger.people[assignment.person].standing == "new"
+    return gold_grades(ledger, part) if part.use in GRADED and not may_repeat else [None] * len(part.items)
+
+
 def is_mistake(ledger: Ledger, part: Set, slot: int) -> bool:
-    """Return whether a judgment differs from its gold, in a set whose right answers are shown."""
-    grade = gold_grades(ledger, part)[slot] if part.use in GRADED and slot < len(part.items) else None
+    """Return whether a judgment differs from its gold, if the judge is shown the gold."""
+    grade = shown_grades(ledger, part)[slot] if slot < len(part.items) else None
     return grade is not None and part.answers[slot].relevance != int(grade > 0)
 
 

@@ -94,8 +94,10 @@ def password_row(ledger: Ledger, now: float, person: int, hashed: str) -> Row:
     return {"id": ledger.next_id(schema.passwords), "at": now, "person": person, "hash": hashed}
 
 
-def change_password(ledger: Ledger, now: float, person: int, hashed: str) -> Change:
-    """Change a password; sessions that began with the old one end."""
+def change_password(ledger: Ledger, now: float, person: int, hashed: str, before: str) -> Change:
+    """Change a password whose hash was ``before`` when it was checked; sessions that began with it end."""
+    if ledger.people[person].password != before:
+        raise Refused(409, "password_stale", "The password was changed in the meantime. Sign in again.")
     rows = [(schema.passwords, password_row(ledger, now, person, hashed))]
     return Change(rows, None, (ledger.people[person].name, "password changed", {}))
 
@@ -103,28 +105,33 @@ def change_password(ledger: Ledger, now: float, person: int, hashed: str) -> Cha
 def invite(ledger: Ledger, now: float, role: str, name: str = "", days: float = 14, by: int | None = None) -> Change:
     """Invite somebody to a role; the answer is the id of the invitation, which is signed to make the link.
 
-    A new invitation of a lead by the studio itself (``by`` is None) withdraws the open ones before it, so that there is
+    It withdraws the open invitations of the same name, so that nobody has two links and makes two accounts. A new
+    invitation of a lead by the studio itself (``by`` is None) withdraws the open ones before it too, so that there is
     one such link at most, however often the studio starts.
     """
     number = ledger.next_id(schema.invitations)
     row = {"id": number, "at": now, "by": by, "role": role, "name": name, "expires": now + 86_400 * days}
-    older = _open_of_studio(ledger, now) if by is None and role == "lead" else []
-    rows: list[tuple[Table, Row]] = [(schema.invitations, row)]
-    rows += [(schema.withdrawals, {"invitation": each, "at": now, "by": None}) for each in older]
+    older = _open_invitations(ledger, now, [name], studio_leads=by is None and role == "lead")
     detail = {"invitation": number, "role": role, **({"withdrawn": older} if older else {})}
+    rows: list[tuple[Table, Row]] = [(schema.invitations, row), *_withdrawal_rows(now, older, by)]
     return Change(rows, number, (name_of(ledger, by), "invited", detail))
 
 
 def invite_all(ledger: Ledger, now: float, role: str, names: Sequence[str], days: float, by: int | None) -> Change:
-    """Invite several people to a role by their names; the answer is the ids of the invitations, in their order."""
+    """Invite several people to a role by their names; the answer is the ids of the invitations, in their order.
+
+    Open invitations of these names are withdrawn.
+    """
     first = ledger.next_id(schema.invitations)
     numbers = list(range(first, first + len(names)))
     expires = now + 86_400 * days
-    rows = [
+    rows: list[tuple[Table, Row]] = [
         (schema.invitations, {"id": n, "at": now, "by": by, "role": role, "name": name, "expires": expires})
         for n, name in zip(numbers, names, strict=True)
     ]
-    detail = {"invitations": numbers, "role": role}
+    older = _open_invitations(ledger, now, names)
+    detail = {"invitations": numbers, "role": role, **({"withdrawn": older} if older else {})}
+    rows += _withdrawal_rows(now, older, by)
     return Change(rows, numbers, (name_of(ledger, by), "invited", detail))
 
 
@@ -136,14 +143,21 @@ def withdraw(ledger: Ledger, now: float, invitation: int, by: int | None) -> Cha
     return Change([(schema.withdrawals, row)], None, entry)
 
 
-def _open_of_studio(ledger: Ledger, now: float) -> list[int]:
-    """Return the open invitations of leads that the studio itself made."""
-    over = ledger.accepted | ledger.withdrawn
+def _open_invitations(ledger: Ledger, now: float, names: Sequence[str], studio_leads: bool = False) -> list[int]:
+    """Return the open invitations of these names and, if wanted, those of leads that the studio itself made."""
+    over, keys = ledger.accepted | ledger.withdrawn, {name_key(name) for name in names} - {""}
     return [
         row["id"]
         for row in ledger.invitations.values()
-        if row["by"] is None and row["role"] == "lead" and row["id"] not in over and row["expires"] >= now
+        if row["id"] not in over
+        and row["expires"] >= now
+        and (name_key(row["name"]) in keys or (studio_leads and row["by"] is None and row["role"] == "lead"))
     ]
+
+
+def _withdrawal_rows(now: float, invitations: Sequence[int], by: int | None) -> list[tuple[Table, Row]]:
+    """Return the rows that withdraw invitations."""
+    return [(schema.withdrawals, {"invitation": number, "at": now, "by": by}) for number in invitations]
 
 
 def name_of(ledger: Ledger, by: int | None) -> str:

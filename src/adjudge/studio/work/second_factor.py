@@ -24,7 +24,14 @@ def lacks_factor(person: Person, settings: Settings) -> bool:
 
 
 def set_factor(
-    ledger: Ledger, now: float, signer: Signer, person: int, salt: str, code: str, recovery: Sequence[str]
+    ledger: Ledger,
+    now: float,
+    signer: Signer,
+    person: int,
+    salt: str,
+    code: str,
+    recovery: Sequence[str],
+    drift: float = 0.0,
 ) -> Change:
     """Set up the second factor of a person, who proves with a code that their app has the secret.
 
@@ -38,11 +45,13 @@ def set_factor(
         A code of the app.
     recovery
         New recovery codes; their hashes are stored.
+    drift
+        How far the machine's clock is from ``now``, in seconds (``Studio.clock_drift``).
     """
     someone = ledger.people[person]
     if not may_have_factor(someone):
         raise Refused(403, "factor_role", "Only leads and reviewers with a password have a second factor.")
-    step = code_step(signer, salt, code, now, 0)
+    step = code_step(signer, salt, code, now + drift, 0)
     if not salt or step is None:
         raise _wrong_code()
     number = ledger.next_id(schema.factors)
@@ -56,10 +65,10 @@ def set_factor(
     return Change(rows, None, (someone.name, "second factor set up", {}))
 
 
-def use_code(ledger: Ledger, now: float, signer: Signer, person: int, code: str) -> Change:
-    """Spend a code of the app, or a recovery code; each is valid once."""
+def use_code(ledger: Ledger, now: float, signer: Signer, person: int, code: str, drift: float = 0.0) -> Change:
+    """Spend a code of the app, or a recovery code; each is valid once. ``drift`` is as for ``set_factor``."""
     someone = ledger.people[person]
-    step = code_step(signer, someone.factor, code, now, someone.step) if someone.factor else None
+    step = code_step(signer, someone.factor, code, now + drift, someone.step) if someone.factor else None
     if step is not None:
         return Change([(schema.factor_uses, _use_row(ledger, now, person, step=step))])
     hashed = recovery_hash(signer, code)

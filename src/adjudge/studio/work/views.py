@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from adjudge.studio.gates import Answer
 from adjudge.studio.record.ledger import Assignment, Ledger, Person, Set
 from adjudge.studio.records import Refused
 from adjudge.studio.work.commands import ENDED, current_assignment, next_kind
-from adjudge.studio.work.grading import GRADED, assignment_verdict, document_seconds, gold_grades, is_mistake
+from adjudge.studio.work.grading import assignment_verdict, document_seconds, is_mistake, shown_grades
 
 View = dict[str, Any]
 REVIEWED = ("passed", "approved", "returned")  # outcomes with a review that the judge has not closed yet
@@ -157,24 +156,17 @@ def review_view(ledger: Ledger, assignment: Assignment) -> View:
             {"name": criterion.name, "wanted": criterion.threshold, "got": criterion.score, "passed": criterion.passed}
             for criterion in verdict.criteria
         ],
-        "gold": sum(grade is not None for part in assignment.sets for grade in _shown_grades(ledger, assignment, part)),
+        "gold": sum(grade is not None for part in assignment.sets for grade in shown_grades(ledger, part)),
         "mistakes": [row for part in assignment.sets for row in _mistakes(ledger, assignment, part)],
         "may": {"submit": passed, "again": stage in ("work", "qualification")},
         "code": assignment.code,
     }
 
 
-def _shown_grades(ledger: Ledger, assignment: Assignment, part: Set) -> Sequence[int | None]:
-    """Return the grades that are shown at the end: of graded sets, but not of a qualification that may be repeated."""
-    failed = assignment.kind == "qualification" and assignment.outcome == "returned"
-    may_repeat = failed and ledger.people[assignment.person].standing == "new"
-    return gold_grades(ledger, part) if part.use in GRADED and not may_repeat else [None] * len(part.items)
-
-
 def _mistakes(ledger: Ledger, assignment: Assignment, part: Set) -> list[View]:
     """Return the documents of a set whose judgments differ from gold."""
     mistakes = []
-    for slot, (grade, answer) in enumerate(zip(_shown_grades(ledger, assignment, part), part.answers, strict=True)):
+    for slot, (grade, answer) in enumerate(zip(shown_grades(ledger, part), part.answers, strict=True)):
         if grade is None or not is_mistake(ledger, part, slot):
             continue
         item, right = part.items[slot], int(grade > 0)
