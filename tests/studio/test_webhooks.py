@@ -76,10 +76,15 @@ def set_urls(made, *urls, **more):
     """Write the addresses of a campaign's webhooks into its settings."""
     settings = made.campaign.settings
     changed = settings.webhooks.model_copy(update={"urls": urls, **more})
-    made.campaign = made.campaign.__class__(
-        **{**vars(made.campaign), "settings": settings.model_copy(update={"webhooks": changed})}
-    )
+    use_settings(made, settings.model_copy(update={"webhooks": changed}))
     return made
+
+
+def use_settings(made, settings):
+    """Let a campaign work with other settings."""
+    made.campaign = made.campaign.__class__(**{**vars(made.campaign), "settings": settings})
+    made.store.ledger.adopt(made.campaign)
+    made.store.campaign = made.campaign
 
 
 def sender(made):
@@ -303,3 +308,24 @@ def test_signatures_are_those_of_the_specification():
     secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     headers = sign(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_event_has_the_present_name_of_the_campaign(desk):
+    """A lead may have changed it since the studio started."""
+
+    async def script():
+        async with Receiver() as receiver:
+            hooks = sender(set_urls(desk, receiver.url))
+            async with running(hooks):
+                desk.do(decisions.switch_campaign, desk.lead, True)
+                await acknowledged(desk, receiver.url)
+                settings = desk.campaign.settings
+                about = settings.campaign.model_copy(update={"name": "Shrubs"})
+                use_settings(desk, settings.model_copy(update={"campaign": about}))
+                desk.do(decisions.switch_campaign, desk.lead, False)
+                await acknowledged(desk, receiver.url)
+            return receiver
+
+    receiver = asyncio.run(script())
+    assert [json.loads(body)["data"]["campaign"] for _, _, body in receiver.got] == ["Trees", "Shrubs"]

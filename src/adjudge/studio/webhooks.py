@@ -58,8 +58,10 @@ class Webhooks:
 
     Parameters
     ----------
-    folder, settings
+    folder
         Of the campaign.
+    settings
+        Returns the present settings of the campaign. The table ``webhooks`` does not change while the studio runs.
     secret
         The key of the signatures.
     read
@@ -71,13 +73,13 @@ class Webhooks:
     def __init__(
         self,
         folder: Path,
-        settings: Settings,
+        settings: Callable[[], Settings],
         secret: bytes,
         read: Callable[..., Awaitable[Any]],
         last: Callable[[], int],
     ) -> None:
         self._folder, self._settings, self._secret, self._read, self._last = folder, settings, secret, read, last
-        self.urls = settings.webhooks.urls
+        self.urls = settings().webhooks.urls
         self.failures = 0  # requests that were not acknowledged
         self._positions: dict[str, dict[str, Any]] = {}
 
@@ -111,7 +113,7 @@ class Webhooks:
         """Send what one address has not got yet."""
         position = self._positions[url]
         while position["entry"] < self._last():
-            events, last = await self._read(read_events, position["entry"], ENTRIES, self._settings.webhooks.names)
+            events, last = await self._read(read_events, position["entry"], ENTRIES, self._settings().webhooks.names)
             for number, of_entry in groupby(events, key=lambda event: event.number):
                 for event in of_entry:
                     await self._send(url, event)
@@ -126,10 +128,10 @@ class Webhooks:
 
     async def _send(self, url: str, event: Event) -> None:
         """Send an event, if the settings ask for its type."""
-        webhooks = self._settings.webhooks
-        if event.type in webhooks.events:
-            body = event_body(event, self._settings.campaign.name)
-            await post(url, body, sign(self._secret, event.id, time.time(), body), webhooks.private)
+        settings = self._settings()
+        if event.type in settings.webhooks.events:
+            body = event_body(event, settings.campaign.name)
+            await post(url, body, sign(self._secret, event.id, time.time(), body), settings.webhooks.private)
 
     def _move(self, url: str, **position: Any) -> None:
         """Store how far an address has come."""

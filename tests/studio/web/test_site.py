@@ -3,6 +3,7 @@
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx
 import pyotp
@@ -15,6 +16,7 @@ from adjudge.studio.site import open_site
 from adjudge.studio.studio import reading_campaign
 from adjudge.studio.web import site as web_site
 from adjudge.studio.web.app import open_campaign
+from adjudge.studio.web.operations import CAMPAIGN
 from adjudge.studio.web.site import create_site
 from adjudge.studio.work import people
 from tests.studio.conftest import crowd_files
@@ -201,7 +203,7 @@ def test_strangers_get_nowhere(sites):
         async with sites.client() as client:
             for methods, template in asked:
                 path = template.replace("{name}", "elm").replace("{rest:path}", "desk")
-                answer = await client.request(next(iter(methods)), path)
+                answer = await client.request("GET" if "GET" in methods else "POST", path)
                 inside = path.startswith("/c/") and answer.headers["location"] in ("/c/elm/", "/c/elm/sign-in")
                 assert answer.status_code == 401 or inside, template
 
@@ -427,6 +429,104 @@ def test_operators_see_all_campaigns(sites):
         async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
             assert (await client.get("/metrics")).status_code == 401
             assert "campaign" not in (await client.get("/readyz")).json()
+
+    sites.run(script)
+
+
+def test_a_campaign_whose_folder_is_gone_hides_no_other(sites):
+    """The page of metrics has all campaigns, and those that could not be opened are counted."""
+    sites.site.problems["ash"] = "gold.csv, line 3: the grade is 7"
+    folder = sites.site.studios["oak"].campaign.folder
+
+    async def script():
+        folder.rename(folder.with_name("gone"))
+        transport = httpx.ASGITransport(sites.app, client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+            text = (await client.get("/metrics")).text
+            assert 'adjudge_database_bytes{campaign="oak"} NaN' in text
+            assert re.search(r'adjudge_database_bytes{campaign="elm"} \d', text)
+            assert "\nadjudge_unserved_campaigns 1.0\n" in text
+            unready = (await client.get("/readyz")).json()
+            assert unready["campaign"] == "oak"
+            assert unready["reason"] == "The campaign's folder cannot be used: No such file or directory."
+            assert (await client.head("/healthz")).status_code == 200
+        folder.with_name("gone").rename(folder)
+
+    sites.run(script)
+
+
+def test_programs_get_errors_in_the_shape_of_the_api(sites):
+    """Also at addresses that no campaign has, for any method that the API has."""
+    sites.site.problems["ash"] = "gold.csv, line 3: the grade is 7"
+
+    async def script():
+        async with sites.client() as client:
+            for method, path, status, code in (
+                ("GET", "/api/v1/judgments", 404, "http"),
+                ("GET", "/c/nothing/api/v1/judgments", 404, "campaign_unknown"),
+                ("POST", "/c/nothing/api/v1/judgments", 404, "campaign_unknown"),
+                ("POST", "/c/ash/api/v1/judgments", 503, "campaign_hindered"),
+                ("PUT", "/c/nothing/api/v1/judgments", 405, "http"),
+            ):
+                answer = await client.request(method, path)
+                assert (answer.status_code, answer.json()["code"]) == (status, code), path
+                assert ("retry-after" in answer.headers) == (status == 503)
+            assert (await client.put("/sign-in")).headers["allow"] == "GET, POST"
+
+    sites.run(script)
+
+
+def test_a_fault_of_the_front_page_is_logged_and_answered(sites, monkeypatch, caplog):
+    """As a page with the headers of all pages, and the id under which the log has the traceback."""
+
+    def boom(_):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(web_site, "is_local", boom)
+
+    async def script():
+        transport = httpx.ASGITransport(sites.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+            answer = await client.get("/metrics", headers={"X-Request-ID": "abc-1234.x"})
+        assert (answer.status_code, answer.headers["x-request-id"]) == (500, "abc-1234.x")
+        assert "Something went wrong in the studio." in answer.text
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+    sites.run(script)
+    (record,) = [record for record in caplog.records if record.exc_info]
+    assert record.event == {"request_id": "abc-1234.x"}
+
+
+def test_warnings_of_jobs_name_their_campaign(sites):
+    """Each job of a campaign, and each request, writes to the log under its name."""
+    named = {}
+
+    async def note(studio):
+        named[studio.campaign.folder.name] = CAMPAIGN.get()
+
+    for studio in sites.site.studios.values():
+        studio.jobs.append(partial(note, studio))
+
+    async def script():
+        await asyncio.sleep(0.05)
+        assert CAMPAIGN.get() == ""
+
+    sites.run(script)
+    assert named == {"elm": "elm", "oak": "oak"}
+
+
+def test_files_that_were_changed_outside_are_not_cloned(sites):
+    """A lead decides about them first: the clone has what the campaign works with."""
+
+    async def script():
+        client = await sites.signed_in()
+        path = sites.site.studios["elm"].campaign.folder / "topics.jsonl"
+        path.write_text(path.read_text().replace("query 1", "other"))
+        form = {"csrf": await token_of(client), "folder": "ash"}
+        refused = await client.post("/campaigns/elm/clone", data=form)
+        assert refused.status_code == 409
+        assert "was changed outside of the studio" in refused.text
+        assert not (sites.site.folder / "ash").exists()
 
     sites.run(script)
 

@@ -410,7 +410,7 @@ async def restore(request: Request, number: Number) -> Response:
     found = await studio.read(read_revision, number)
     if found is None or found[1] is None:
         raise Refused(404, "revision", "There is no such revision, or its content is not kept.")
-    edit = Edit({found[0].file: found[1]}, source="restored")
+    edit = Edit({found[0].file: found[1]}, _base(form, found[0].file), "restored")
 
     async def again(problems: Sequence[str]) -> Response:
         return _campaign_page(request, caller, "campaign_problems.html", "Not restored", problems=problems)

@@ -32,14 +32,15 @@ from starlette.types import Message, Receive, Scope, Send
 from adjudge.errors import AdjudgeError
 from adjudge.studio.access import RateLimiter, hash_token, may, verify_password
 from adjudge.studio.clone import make_clone, note_clone
+from adjudge.studio.desk.campaign_edits import changed_outside
 from adjudge.studio.desk.decisions import archive_campaign
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Overview, Site, overview, roles
 from adjudge.studio.studio import Studio
-from adjudge.studio.web.app import create_app, open_campaign, set_address
+from adjudge.studio.web.app import FAULT, allowed_methods, create_app, note_fault, open_campaign, set_address
 from adjudge.studio.web.bundle import STATIC
-from adjudge.studio.web.operations import Observe, SiteMeters, is_local, unready_reason
+from adjudge.studio.web.operations import PROBE_METHODS, Observe, SiteMeters, is_local, unready_reason
 from adjudge.studio.web.render import fill, front_page, preferred_language, texts
 from adjudge.studio.web.routes_sign_in import KNOWN_ROLES
 from adjudge.studio.web.security import SITE_COOKIE, Caller, Headers, require_caller, session_caller, session_cookie
@@ -100,6 +101,7 @@ class SiteApp:
         front.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
         for error in (Refused, AdjudgeError, RequestValidationError, HTTPException):
             front.add_exception_handler(error, _handle_error)
+        front.add_exception_handler(Exception, _handle_fault)
         front.add_middleware(Headers)
         front.add_middleware(Observe)
         return front
@@ -190,15 +192,31 @@ def create_site(site: Site) -> SiteApp:
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:
-    """Answer a request that cannot be carried out with a page that says why."""
+    """Answer a request that cannot be carried out with a page that says why, or as JSON for programs."""
     status = error.status_code if isinstance(error, HTTPException) else getattr(error, "status", 422)
     message = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    allow = {"Allow": ", ".join(allowed_methods(request))} if status == 405 else {}
+    if "/api/" in request.url.path:
+        content = {"error": message, "code": getattr(error, "code", "http")}
+        return JSONResponse(content, status, headers={**allow, **_wait(status)})
     if isinstance(error, Refused) and error.code in (words := texts_of(request)):
         message = fill(words[error.code], **error.more)
     if isinstance(error, RequestValidationError):
         message = "A value of this form is missing or too long."
-    wait = {"Retry-After": "60"} if status in (429, 503) else {}
-    return front_page(request, "message.html", status, headers=wait, message=message, link="/", link_text="")
+    return front_page(
+        request, "message.html", status, headers={**allow, **_wait(status)}, message=message, link="/", link_text=""
+    )
+
+
+def _wait(status: int) -> dict[str, str]:
+    """Return the header that says when a request may be sent again, for statuses that have it."""
+    return {"Retry-After": "60"} if status in (429, 503) else {}
+
+
+async def _handle_fault(request: Request, error: Exception) -> Response:
+    """Answer an unexpected error; the log has the traceback."""
+    page = front_page(request, "message.html", 500, message=FAULT, link="/", link_text="")
+    return note_fault(request, error, page)
 
 
 # Asking a campaign
@@ -438,6 +456,8 @@ async def clone(request: Request, name: str, csrf: Text = "", folder: Text = "",
     async with site.changing, served.studio.editing:
         site.site.check_name(folder)
         target, campaign = site.site.folder / folder, served.studio.campaign
+        if outside := await asyncio.to_thread(served.studio.watch.changed, served.studio.ledger.files):
+            raise Refused(409, "files", changed_outside(outside))
         created = await asyncio.to_thread(make_clone, campaign, caller.person, target, title.strip() or None)
         await served.studio.do(note_clone, caller.person.id, folder)
         await asyncio.to_thread(site.site.open, created.campaign.folder, open_campaign)
@@ -489,7 +509,7 @@ async def campaign_without_slash(request: Request, name: str) -> Response:
     return await campaign_page(request, name)
 
 
-@router.get("/c/{name}/{rest:path}")
+@router.api_route("/c/{name}/{rest:path}", methods=("GET", "POST"))
 async def campaign_page(request: Request, name: str, rest: str = "") -> Response:
     """Redirect to a campaign, or say that it cannot be served at the moment."""
     site = site_of(request)
@@ -503,13 +523,13 @@ async def campaign_page(request: Request, name: str, rest: str = "") -> Response
 # What operators see
 
 
-@router.get("/healthz", include_in_schema=False)
+@router.api_route("/healthz", methods=PROBE_METHODS, include_in_schema=False)
 async def healthz() -> dict[str, str]:
     """Say that the process lives."""
     return {"status": "alive"}
 
 
-@router.get("/readyz", include_in_schema=False)
+@router.api_route("/readyz", methods=PROBE_METHODS, include_in_schema=False)
 async def readyz(request: Request) -> Response:
     """Say whether every campaign that is served can save work; if not, 503 and the reason of the first."""
     served = site_of(request).campaigns
@@ -527,7 +547,9 @@ async def metrics(request: Request) -> Response:
     """Send the metrics of all campaigns to this machine; programs elsewhere read those of one campaign with a token."""
     if not is_local(request):
         raise Refused(401, "token", "Read the metrics of one campaign at its address, with an API token of it.")
-    meters = {name: served.app.state.meters for name, served in site_of(request).campaigns.items()}
+    site = site_of(request)
+    meters = {name: served.app.state.meters for name, served in site.campaigns.items()}
     for each in meters.values():
         await each.measure()
-    return Response(generate_latest(SiteMeters(meters)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    unserved = len(site.site.problems)
+    return Response(generate_latest(SiteMeters(meters, unserved)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
