@@ -1,7 +1,8 @@
 """A clone of a campaign: a new folder with its settings, topics, documents, gold and sets, and nothing of its work.
 
 The clone has its own key and its own database without judgments. Its only person is the lead who cloned, who signs in
-with the same password. The audit logs of both campaigns say so.
+with the same password. The audit logs of both campaigns say so. A lead may also make a new campaign of files, which
+then begins like a clone.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from adjudge.studio.campaign import Campaign, Created, clone_files
+from adjudge.studio.campaign import Campaign, Created, Sources, clone_files, new_campaign
 from adjudge.studio.desk.decisions import actor_name
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger, Person
-from adjudge.studio.record.store import Change
+from adjudge.studio.record.store import Change, Row
 from adjudge.studio.studio import Studio, open_store
 from adjudge.studio.work.people import password_row, person_row
 
-CLONED = "campaign cloned"  # the action in the audit log
+CLONED, CREATED = "campaign cloned", "campaign created"  # actions in the audit log
 
 
 def clone_campaign(
@@ -44,12 +45,24 @@ def clone_campaign(
 def make_clone(campaign: Campaign, lead: Person | None, target: Path, name: str | None) -> Created:
     """Write the files and the database of a clone; ``note_clone`` then notes it in the original."""
     created = clone_files(campaign, target, name)
-    store = open_store(created.campaign)
+    _begin_record(created.campaign, lead, CLONED, {"from": campaign.folder.resolve().name})
+    return created
+
+
+def make_campaign(sources: Sources, lead: Person, target: Path, name: str | None) -> Created:
+    """Write the files and the database of a new campaign, whose only person is a lead of another campaign."""
+    created = new_campaign(target, sources, name=name)
+    _begin_record(created.campaign, lead, CREATED, {})
+    return created
+
+
+def _begin_record(campaign: Campaign, lead: Person | None, action: str, detail: Row) -> None:
+    """Write the database of a new campaign."""
+    store = open_store(campaign)
     try:
-        store.do(lambda ledger, now: _found(ledger, now, campaign.folder.resolve().name, lead))
+        store.do(lambda ledger, now: _add_lead(ledger, now, lead, action, detail))
     finally:
         store.close()
-    return created
 
 
 def note_clone(ledger: Ledger, now: float, by: int | None, target: str) -> Change:
@@ -57,11 +70,10 @@ def note_clone(ledger: Ledger, now: float, by: int | None, target: str) -> Chang
     return Change(audit=(actor_name(ledger, by), CLONED, {"to": target}))
 
 
-def _found(ledger: Ledger, now: float, source: str, lead: Person | None) -> Change:
-    """Note where a clone comes from, and add its lead with the password that they have."""
-    entry = {"from": source}
+def _add_lead(ledger: Ledger, now: float, lead: Person | None, action: str, detail: Row) -> Change:
+    """Note where a campaign comes from, and add its lead with the password that they have."""
     if lead is None:
-        return Change(audit=("studio", CLONED, entry))
+        return Change(audit=("studio", action, detail))
     person = {**person_row(ledger, now, lead.name, "lead"), "language": lead.language}
     rows = [(schema.people, person), (schema.passwords, password_row(ledger, now, person["id"], lead.password))]
-    return Change(rows, person["id"], (lead.name, CLONED, entry))
+    return Change(rows, person["id"], (lead.name, action, detail))

@@ -177,6 +177,19 @@ def test_documents_are_added_by_upload(site):
     assert send(site, "/documents").status_code == 422
 
 
+def test_names_of_uploads_are_only_names(site):
+    """Two files with the same name are two files, and odd or long names are no fault."""
+    more = b'{"document": "new", "title": "New", "kind": "text", "content": "words"}\n'
+    files = {"documents": ("data.jsonl", more), "pairs": ("data.jsonl", b'{"topic": "t0", "document": "new"}\n')}
+    answer = site.ask("POST", f"{BASE}/documents", site.lead, files=files)
+    assert answer.status_code == 200, answer.text
+    assert ("t0", "new") in site.studio.campaign.pool
+    for name in ("..", "...", "\N{CJK UNIFIED IDEOGRAPH-4E00}" * 200 + ".jsonl"):
+        answer = site.ask("POST", f"{BASE}/documents", site.lead, files={"documents": (name, more)})
+        assert answer.status_code == 422, name
+        assert site.made.folder.parent.name not in answer.text
+
+
 def test_files_changed_outside_are_shown_and_used(site):
     """Every page of the desk says so; the history says what they would change."""
     path = site.made.folder / "campaign.toml"

@@ -199,7 +199,7 @@ def test_strangers_get_nowhere(sites):
 
     async def script():
         asked = [(route.methods, route.path) for route in web_site.router.routes if route.path not in everybody]
-        assert len(asked) == 5
+        assert len(asked) == 6
         async with sites.client() as client:
             for methods, template in asked:
                 path = template.replace("{name}", "elm").replace("{rest:path}", "desk")
@@ -300,6 +300,91 @@ def test_a_lead_clones_a_campaign_that_is_served_at_once(sites):
         with reading_campaign(sites.site.folder / name) as (_, connection):
             rows = connection.execute(schema.audit.select().where(schema.audit.c.what == "campaign cloned")).all()
             assert [(row.who, row.detail) for row in rows] == [("lea", detail)]
+
+
+TOPICS = b"topic,query\ntea,how to make tea\n"
+DOCUMENTS = [("pot.txt", b"Use a pot of hot water."), ("leaf.txt", b"Leaves are better than bags.")]
+
+
+def new_files(**more):
+    """Return the files of a new campaign, as a browser sends them."""
+    files = {"topics": [("topics.csv", TOPICS)], "documents": DOCUMENTS, **more}
+    return [(field, upload) for field, uploads in files.items() for upload in uploads]
+
+
+def test_a_lead_creates_a_campaign_of_files_that_is_served_at_once(sites):
+    """Of topics and documents alone, or with pairs and gold; the lead is signed in, and the audit log says so."""
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client), "folder": "ash", "title": "Ash"}
+        done = await client.post("/new-campaign", data=form, files=new_files())
+        assert (done.status_code, done.headers["location"]) == (303, "/?done=created"), done.text
+        assert "Ash" in (await client.get("/c/ash/desk")).text
+        ash = sites.site.studios["ash"]
+        assert set(ash.campaign.pool) == {("tea", "pot"), ("tea", "leaf")}
+        gold = [("gold.csv", b"topic,document,grade,reason\ntea,pot,1,pots are good\n")]
+        pairs = [("gold.csv", b"topic,document\ntea,leaf\n")]
+        form = {**form, "folder": "yew"}
+        assert (await client.post("/new-campaign", data=form, files=new_files(pairs=pairs, gold=gold))).is_redirect
+        yew = sites.site.studios["yew"].campaign
+        assert (set(yew.pool), yew.gold["tea", "pot"].grade) == ({("tea", "leaf")}, 1)
+        again = await sites.signed_in()
+        assert (await again.get("/c/ash/desk")).status_code == 200
+
+    sites.run(script)
+    with reading_campaign(sites.site.folder / "ash") as (_, connection):
+        rows = connection.execute(schema.audit.select().where(schema.audit.c.what == "campaign created")).all()
+        assert [(row.who, row.detail) for row in rows] == [("lea", "{}")]
+
+
+def test_a_new_campaign_with_problems_is_not_written(sites):
+    """Each problem has the name of the file and the line; a folder that is used or odd is refused."""
+    wrong = [("gold.csv", b"topic,document,grade\ntea,pot,7\n")]
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client), "folder": "ash"}
+        answer = await client.post("/new-campaign", data=form, files=new_files(gold=wrong))
+        assert answer.status_code == 422
+        assert "gold.csv, line 2" in answer.text
+        assert "/tmp" not in answer.text
+        for more, words in (
+            ({"documents": []}, "A campaign needs a file of topics and one of documents."),
+            ({"documents": [DOCUMENTS[0], DOCUMENTS[0]]}, "Two files are called &#39;pot.txt&#39;"),
+            ({"topics": [("topics.csv", b"a,b\n1,2\n")]}, "topics.csv"),
+        ):
+            answer = await client.post("/new-campaign", data=form, files=new_files(**more))
+            assert (answer.status_code, words in answer.text) == (422, True), answer.text
+        for folder in ("oak", "../x", ""):
+            answer = await client.post("/new-campaign", data={**form, "folder": folder}, files=new_files())
+            assert answer.status_code == 422
+        assert not (sites.site.folder / "ash").exists()
+
+    sites.run(script)
+
+
+def test_only_leads_create_campaigns(sites):
+    """Judges, reviewers, strangers and forged forms do not, and of a stranger no file is read."""
+
+    async def script():
+        for name in ("rea", "ann"):
+            client = await sites.signed_in(name)
+            form = {"csrf": await token_of(client), "folder": "ash"}
+            assert (await client.post("/new-campaign", data=form, files=new_files())).status_code == 401
+        client = await sites.signed_in()
+        assert "/new-campaign" in (await client.get("/")).text
+        form = {"csrf": "x", "folder": "ash"}
+        assert (await client.post("/new-campaign", data=form, files=new_files())).status_code == 403
+        many = [("pages.txt", b"x" * 20_000)]
+        async with sites.client() as stranger:
+            answer = await stranger.post("/new-campaign", data=form, files=new_files(documents=many))
+            assert (answer.status_code, answer.json()["code"]) == (401, "sign in")
+        large = [("pages.txt", b"x" * 2_000_000)]
+        answer = await client.post("/campaigns/elm/clone", data=form, files=new_files(documents=large))
+        assert answer.status_code == 413
+
+    sites.run(script)
 
 
 def test_what_belongs_to_one_campaign_is_worthless_in_another(sites):

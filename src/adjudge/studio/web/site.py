@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import re
 import secrets
+import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
@@ -24,14 +27,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.access import RateLimiter, hash_token, may, verify_password
-from adjudge.studio.clone import make_clone, note_clone
+from adjudge.studio.campaign import Sources
+from adjudge.studio.clone import make_campaign, make_clone, note_clone
 from adjudge.studio.desk.campaign_edits import changed_outside
 from adjudge.studio.desk.decisions import archive_campaign
 from adjudge.studio.record.ledger import Person
@@ -42,6 +47,7 @@ from adjudge.studio.web.app import FAULT, allowed_methods, create_app, note_faul
 from adjudge.studio.web.bundle import STATIC
 from adjudge.studio.web.operations import PROBE_METHODS, Observe, SiteMeters, is_local, unready_reason
 from adjudge.studio.web.render import fill, front_page, preferred_language, texts
+from adjudge.studio.web.routes_campaign import store_upload
 from adjudge.studio.web.routes_sign_in import KNOWN_ROLES
 from adjudge.studio.web.security import SITE_COOKIE, Caller, Headers, require_caller, session_caller, session_cookie
 from adjudge.studio.web.session_cookies import client_address, start_session
@@ -56,9 +62,13 @@ RATES = {"sign-in": (120, 600.0), "change": (20, 600.0)}  # failures and clones 
 MOST_ASKED = 50  # campaigns that are asked about one password
 MOST_VISITS = 5_000
 MOST_PEOPLE = 1_000  # in the table of roles
+MOST_FILES = 1_000  # of documents and the others, in one upload
+UPLOADED = ("topics", "documents", "pairs", "gold")  # files of a new campaign
+UPLOAD_BYTES = {"/new-campaign": 100_000_000}
 DONE = {
     "archived": "The campaign is archived: it can be read and exported, and nothing is added to it.",
     "reopened": "The campaign is open again.",
+    "created": "The campaign was created. Check its settings and gold before you invite judges.",
     "cloned": "The campaign was cloned. Check its settings and gold before you invite judges.",
 }
 
@@ -102,7 +112,9 @@ class SiteApp:
         for error in (Refused, AdjudgeError, RequestValidationError, HTTPException):
             front.add_exception_handler(error, _handle_error)
         front.add_exception_handler(Exception, _handle_fault)
-        front.add_middleware(Headers)
+        front.add_middleware(
+            Headers, path_limits=UPLOAD_BYTES, is_known=lambda request: self.visit(request) is not None
+        )
         front.add_middleware(Observe)
         return front
 
@@ -123,6 +135,13 @@ class SiteApp:
         await self._running.enter_async_context(app.router.lifespan_context(app))
         self.campaigns[name] = Served(studio, app)
         return self.campaigns[name]
+
+    async def open(self, name: str) -> Served:
+        """Serve a campaign that was written a moment ago."""
+        await asyncio.to_thread(self.site.open, self.site.folder / name, open_campaign)
+        if name in self.site.problems:
+            raise Refused(503, "hindered", self.site.problems[name])
+        return await self.serve(name, self.site.studios[name])
 
     def set_address(self, host: str, port: int, url: str | None) -> None:
         """Set the address with which all links of all campaigns begin."""
@@ -447,6 +466,43 @@ async def archive(request: Request, name: str, csrf: Text = "", archived: Text =
     return RedirectResponse(f"/?done={'archived' if archived == '1' else 'reopened'}", 303)
 
 
+@router.post("/new-campaign")
+async def create(request: Request) -> Response:
+    """Create a campaign of uploaded files in a new folder beside the others, and serve it at once."""
+    site = site_of(request)
+    visit = site.visit(request)
+    people = [caller.person for caller in site.callers(visit).values() if visit and same_name(caller.person, visit)]
+    lead = next((person for person in people if may(person.role, "archive")), None)
+    if visit is None or lead is None:  # before anything of a file is read
+        raise Refused(401, "sign in", "Please sign in again, as a lead of a campaign.")
+    async with request.form(max_files=MOST_FILES, max_fields=10) as form:
+        _check_csrf(visit, str(form.get("csrf", "")))
+        _check_rate(request, "change")
+        folder, title = (str(form.get(name, "")).strip() for name in ("folder", "title"))
+        async with site.changing:
+            site.site.check_name(folder)
+            await _create_files(form, lead, site.site.folder / folder, title)
+            new = await site.open(folder)
+    return await _enter(request, visit, new, lead.name, "/?done=created")
+
+
+async def _create_files(form: FormData, lead: Person, target: Path, title: str) -> None:
+    """Write a new campaign of uploaded files; problems name the files as they were called."""
+    with tempfile.TemporaryDirectory() as uploads:
+        stored: dict[str, Path] = {}
+        for field in UPLOADED:
+            for upload in form.getlist(field):
+                if path := await store_upload(upload, Path(uploads) / field):
+                    stored[field] = path.parent if field in stored else path  # several documents are a folder
+        if not stored.keys() >= {"topics", "documents"}:
+            raise Refused(422, "missing", "A campaign needs a file of topics and one of documents.")
+        sources = Sources(**{"pool" if field == "pairs" else field: path for field, path in stored.items()})
+        try:
+            await asyncio.to_thread(make_campaign, sources, lead, target, title or None)
+        except InputError as error:
+            raise Refused(422, "problems", re.sub(rf"{re.escape(uploads)}/(\w+/)?", "", str(error))) from error
+
+
 @router.post("/campaigns/{name}/clone")
 async def clone(request: Request, name: str, csrf: Text = "", folder: Text = "", title: Text = "") -> Response:
     """Clone a campaign into a new folder beside the others, and serve the clone at once."""
@@ -458,12 +514,9 @@ async def clone(request: Request, name: str, csrf: Text = "", folder: Text = "",
         target, campaign = site.site.folder / folder, served.studio.campaign
         if outside := await asyncio.to_thread(served.studio.watch.changed, served.studio.ledger.files):
             raise Refused(409, "files", changed_outside(outside))
-        created = await asyncio.to_thread(make_clone, campaign, caller.person, target, title.strip() or None)
+        await asyncio.to_thread(make_clone, campaign, caller.person, target, title.strip() or None)
         await served.studio.do(note_clone, caller.person.id, folder)
-        await asyncio.to_thread(site.site.open, created.campaign.folder, open_campaign)
-        if folder in site.site.problems:
-            raise Refused(503, "hindered", site.site.problems[folder])
-        new = await site.serve(folder, site.site.studios[folder])
+        new = await site.open(folder)
     return await _enter(request, visit, new, caller.person.name, "/?done=cloned")
 
 
