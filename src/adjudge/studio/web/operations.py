@@ -115,7 +115,7 @@ class Meters(Collector):
             ("adjudge_open_assignments", "Assignments that judges work on.", len(ledger.open_assignments())),
             ("adjudge_people", "Judges, reviewers and leads.", len(ledger.people)),
             ("adjudge_consensus_age_seconds", "Seconds since the consensus was fitted; NaN without one.", age),
-            ("adjudge_database_bytes", "Size of the database; NaN if it cannot be read.", self.database_bytes),
+            ("adjudge_database_bytes", "Size of the database; NaN if it is out of reach.", self.database_bytes),
             (
                 "adjudge_webhook_waiting",
                 "Entries of the audit log before the slowest webhook.",

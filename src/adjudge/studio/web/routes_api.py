@@ -29,7 +29,7 @@ from adjudge.studio.web.security import check_host, link_to, require_token, root
 VERSION = "1.0"
 MOST = 1_000  # rows on a page
 ABOUT = """\
-Programs use this API with a token, which a lead creates at the desk (Invitations, API tokens) with one or more scopes:
+Programs use this API with a token, which a lead creates at the desk (People, API tokens) with one or more scopes:
 `read` (numbers), `export` (judgments, labels, people), `import` (send judgments) and `invite` (create invitations).
 Send it in the header `Authorization: Bearer adj_...`.
 
