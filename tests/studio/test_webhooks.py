@@ -7,6 +7,8 @@ import hashlib
 import hmac
 import json
 import re
+import socket
+import threading
 import time
 from pathlib import Path
 
@@ -246,17 +248,46 @@ def test_where_events_are_not_sent(monkeypatch, address, secure, private, proble
     """A name that leads into the own network, and the internet without TLS; the address that was checked is used."""
 
     async def script():
-        async def answer(*_, **__):
-            return [(None, None, None, "", (address, 80))]
-
-        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", answer, raising=False)
-        return await resolve("inside.example", 80, secure, private)
+        with monkeypatch.context() as patch:
+            patch.setattr(socket, "getaddrinfo", lambda *_, **__: [(None, None, None, "", (address, 80))])
+            return await resolve("inside.example", 80, secure, private)
 
     if problem:
         with pytest.raises(Undelivered, match=f"^{problem}"):
             asyncio.run(script())
     else:
         assert asyncio.run(script()) == address
+
+
+def test_a_name_server_that_does_not_answer_holds_nothing_else(monkeypatch):
+    """The threads that read the record stay free, and the attempt ends in time."""
+    silent = threading.Event()
+    monkeypatch.setattr(webhooks, "TIMEOUT", 0.2)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: silent.wait(20))
+
+    async def script():
+        posts = [post("https://inside.example/", b"", {}, private=False) for _ in range(40)]
+        waiting = asyncio.gather(*posts, return_exceptions=True)
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(10):
+            assert await asyncio.to_thread(lambda: "read") == "read"
+            assert {str(error) for error in await waiting} == {"no answer within 0.2 seconds"}
+
+    try:
+        asyncio.run(script())
+    finally:
+        silent.set()
+
+
+def test_a_name_without_an_address_is_not_delivered(monkeypatch):
+    """The reason is that of the machine."""
+
+    def fail(*_, **__):
+        raise socket.gaierror("Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(Undelivered, match="^Name or service not known$"):
+        asyncio.run(post("https://nowhere.invalid/", b"", {}, private=False))
 
 
 def test_addresses_that_are_written_as_such_are_meant():

@@ -24,6 +24,7 @@ import random
 import secrets
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -266,14 +267,37 @@ def _status(line: bytes) -> int:
 
 async def resolve(host: str, port: int, secure: bool, private: bool) -> str:
     """Return an address of a host, or refuse it: a private one that is not meant, or a public one without TLS."""
-    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    address = str(rows[0][4][0])
+    address = await look_up(host, port)
     if is_public(address):
         if not secure:
             raise Undelivered("an address on the internet needs https://")
     elif not (private or host == "localhost" or is_address(host)):
         raise Undelivered(f"{host} leads to the private address {address} (set webhooks.private if it is meant)")
     return address
+
+
+async def look_up(host: str, port: int) -> str:
+    """Return the first address of a host.
+
+    A name server that does not answer must hold neither the threads in which the studio reads its record nor its end.
+    So each search has a thread of its own, which nobody waits for.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def search() -> None:
+        try:
+            result: Any = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except Exception as error:
+            result = error
+        with contextlib.suppress(RuntimeError):  # the studio has stopped
+            loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result(result))
+
+    threading.Thread(target=search, name="webhook name", daemon=True).start()
+    rows = await answer
+    if isinstance(rows, Exception):
+        raise rows
+    return str(rows[0][4][0])
 
 
 def is_address(host: str) -> bool:

@@ -302,6 +302,21 @@ def test_a_lead_clones_a_campaign_that_is_served_at_once(sites):
             assert [(row.who, row.detail) for row in rows] == [("lea", detail)]
 
 
+def test_a_lead_without_a_password_does_not_clone(sites):
+    """They came through an OpenID Connect provider, which the clone would not know: nobody could sign in to it."""
+    ledger = sites.site.studios["elm"].ledger
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client), "folder": "ash"}
+        ledger.people[ledger.named["lea"]].password = ""
+        refused = await client.post("/campaigns/elm/clone", data=form)
+        assert (refused.status_code, "You have no password at this campaign" in refused.text) == (409, True)
+        assert not (sites.site.folder / "ash").exists()
+
+    sites.run(script)
+
+
 TOPICS = b"topic,query\ntea,how to make tea\n"
 DOCUMENTS = [("pot.txt", b"Use a pot of hot water."), ("leaf.txt", b"Leaves are better than bags.")]
 

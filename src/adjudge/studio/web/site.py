@@ -65,6 +65,10 @@ MOST_PEOPLE = 1_000  # in the table of roles
 MOST_FILES = 1_000  # of documents and the others, in one upload
 UPLOADED = ("topics", "documents", "pairs", "gold")  # files of a new campaign
 UPLOAD_BYTES = {"/new-campaign": 100_000_000}
+NO_PASSWORD = (
+    "You have no password at this campaign, so you could not sign in to the clone. "
+    "Make a link for a new password on its page People first."
+)
 DONE = {
     "archived": "The campaign is archived: it can be read and exported, and nothing is added to it.",
     "reopened": "The campaign is open again.",
@@ -507,6 +511,8 @@ async def _create_files(form: FormData, lead: Person, target: Path, title: str) 
 async def clone(request: Request, name: str, csrf: Text = "", folder: Text = "", title: Text = "") -> Response:
     """Clone a campaign into a new folder beside the others, and serve the clone at once."""
     visit, served, caller = _lead_at(request, name, "archive", csrf)
+    if not caller.person.password:
+        raise Refused(409, "no password", NO_PASSWORD)
     _check_rate(request, "change")
     site, folder = site_of(request), folder.strip()
     async with site.changing, served.studio.editing:
