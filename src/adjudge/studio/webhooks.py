@@ -285,13 +285,17 @@ async def look_up(host: str, port: int) -> str:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Any] = loop.create_future()
 
+    def finish(result: Any) -> None:
+        if not answer.done():
+            answer.set_result(result)
+
     def search() -> None:
         try:
             result: Any = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except Exception as error:
             result = error
         with contextlib.suppress(RuntimeError):  # the studio has stopped
-            loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result(result))
+            loop.call_soon_threadsafe(finish, result)
 
     threading.Thread(target=search, name="webhook name", daemon=True).start()
     rows = await answer

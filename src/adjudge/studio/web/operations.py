@@ -52,7 +52,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # upper en
 COMMANDS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # the same of commit batches
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a time per series, which nobody reads
 METHODS = frozenset(("GET", "HEAD", "POST"))
-PROBE_METHODS = ("GET", "HEAD")
+PROBE_METHODS = ["GET", "HEAD"]
 PROBE_SECONDS = 2.0  # that the writer may take to answer a probe
 RECENT_SECONDS = 10.0  # for which a failed commit makes the studio not ready
 FREE_BYTES = 10_000_000  # that a disk needs

@@ -500,7 +500,7 @@ async def _create_files(form: FormData, lead: Person, target: Path, title: str) 
                     stored[field] = path.parent if field in stored else path  # several documents are a folder
         if not stored.keys() >= {"topics", "documents"}:
             raise Refused(422, "missing", "A campaign needs a file of topics and one of documents.")
-        sources = Sources(**{"pool" if field == "pairs" else field: path for field, path in stored.items()})
+        sources = Sources(stored["topics"], stored["documents"], stored.get("pairs"), gold=stored.get("gold"))
         try:
             await asyncio.to_thread(make_campaign, sources, lead, target, title or None)
         except InputError as error:
@@ -568,7 +568,7 @@ async def campaign_without_slash(request: Request, name: str) -> Response:
     return await campaign_page(request, name)
 
 
-@router.api_route("/c/{name}/{rest:path}", methods=("GET", "POST"))
+@router.api_route("/c/{name}/{rest:path}", methods=["GET", "POST"])
 async def campaign_page(request: Request, name: str, rest: str = "") -> Response:
     """Redirect to a campaign, or say that it cannot be served at the moment."""
     site = site_of(request)
