@@ -98,7 +98,7 @@ def test_a_database_in_other_hands_is_not_ready(file_site):
     assert answer.status_code == 503
     assert answer.json()["reason"] in (
         "The writer does not answer within 2 seconds.",
-        "The database cannot be written: Nothing was saved: the database says “database is locked”. Please try again..",
+        "The database cannot be written: the database says “database is locked”.",
     )
     assert time.monotonic() - began < 10
 
