@@ -103,10 +103,11 @@ def test_containers_have_no_rights_that_they_do_not_need(compose):
 def test_the_proxy_lets_uploads_pass():
     """Those that the studio accepts, alone and below the path of a campaign; nothing else is as large."""
     from adjudge.studio.web.app import UPLOADS
+    from adjudge.studio.web.site import UPLOAD_BYTES
 
     text = (DEPLOY / "nginx.conf").read_text()
     (pattern,) = re.findall(r"location ~ (\S+) \{\n[^}]*client_max_body_size 100m", text)
-    for path in UPLOADS:
+    for path in (*UPLOADS, *UPLOAD_BYTES):
         assert re.search(pattern, path)
         assert re.search(pattern, f"/c/trial{path}")
     assert not re.search(pattern, "/api/answers")

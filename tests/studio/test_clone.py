@@ -96,6 +96,18 @@ def test_a_clone_never_shares_a_database(studio, tmp_path):
     assert created.notes == (f"store.database is set to 'studio.db', a new database in {tmp_path / 'second'}",)
 
 
+def test_a_clone_sends_no_webhooks(studio, tmp_path):
+    """Its events would be signed with a key that the receivers of the original do not know."""
+    text = (studio.campaign.folder / "campaign.toml").read_text()
+    text += '[webhooks]\nurls = ["https://example.org/hook"]\nnames = true\n'
+    (studio.campaign.folder / "campaign.toml").write_text(text)
+    studio.store.campaign = load_campaign(studio.campaign.folder)
+    created = clone_campaign(studio, tmp_path / "second")
+    assert created.campaign.settings.webhooks.urls == ()
+    assert created.campaign.settings.webhooks.names is True
+    assert created.notes[0].startswith("webhooks.urls is empty: write the addresses into campaign.toml")
+
+
 def test_nothing_is_overwritten(studio, tmp_path):
     """A folder with anything in it is refused, and a wrong name leaves nothing behind."""
     with pytest.raises(InputError, match="is not empty: choose a new folder"):

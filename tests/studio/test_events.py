@@ -86,6 +86,16 @@ def test_a_qualification_is_two_events(crowd):
     assert events[0].id != events[1].id
 
 
+def test_giving_up_the_last_attempt_to_qualify_is_an_event(crowd):
+    """The judge is unqualified then, although nothing was graded."""
+    made = crowd("[gate]\nseconds = 0\n")
+    ann = made.person("ann")
+    token = made.open_work(ann).token
+    made.do(commands.release, ann, token)
+    events, _ = events_of(made)
+    assert [(event.type, event.data["judge"]) for event in events] == [("judge.unqualified", "judge-1")]
+
+
 def test_contests_are_events_without_their_document(crowd):
     """Neither the set nor the slot is told: they say which document is gold."""
     made = crowd("[qualification]\nrequired = false\n[gate]\nseconds = 0\nbinary = 0\nndcg = 0\n")

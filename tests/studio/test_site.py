@@ -81,7 +81,7 @@ def test_names_are_parts_of_addresses(opened, folders, tmp_path):
     other = write_campaign(tmp_path / "other" / "Elm")
     odd = write_campaign(tmp_path / "other" / "my trial")
     site = opened([*folders, other, odd])
-    assert "two campaigns have this name" in site.problems["Elm"]
+    assert "another campaign has a folder with this name" in site.problems["Elm"]
     assert "becomes a part of an address" in site.problems["my trial"]
 
 

@@ -7,6 +7,8 @@ import hashlib
 import hmac
 import json
 import re
+import socket
+import threading
 import time
 from pathlib import Path
 
@@ -76,10 +78,15 @@ def set_urls(made, *urls, **more):
     """Write the addresses of a campaign's webhooks into its settings."""
     settings = made.campaign.settings
     changed = settings.webhooks.model_copy(update={"urls": urls, **more})
-    made.campaign = made.campaign.__class__(
-        **{**vars(made.campaign), "settings": settings.model_copy(update={"webhooks": changed})}
-    )
+    use_settings(made, settings.model_copy(update={"webhooks": changed}))
     return made
+
+
+def use_settings(made, settings):
+    """Let a campaign work with other settings."""
+    made.campaign = made.campaign.__class__(**{**vars(made.campaign), "settings": settings})
+    made.store.ledger.adopt(made.campaign)
+    made.store.campaign = made.campaign
 
 
 def sender(made):
@@ -241,17 +248,46 @@ def test_where_events_are_not_sent(monkeypatch, address, secure, private, proble
     """A name that leads into the own network, and the internet without TLS; the address that was checked is used."""
 
     async def script():
-        async def answer(*_, **__):
-            return [(None, None, None, "", (address, 80))]
-
-        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", answer, raising=False)
-        return await resolve("inside.example", 80, secure, private)
+        with monkeypatch.context() as patch:
+            patch.setattr(socket, "getaddrinfo", lambda *_, **__: [(None, None, None, "", (address, 80))])
+            return await resolve("inside.example", 80, secure, private)
 
     if problem:
         with pytest.raises(Undelivered, match=f"^{problem}"):
             asyncio.run(script())
     else:
         assert asyncio.run(script()) == address
+
+
+def test_a_name_server_that_does_not_answer_holds_nothing_else(monkeypatch):
+    """The threads that read the record stay free, and the attempt ends in time."""
+    silent = threading.Event()
+    monkeypatch.setattr(webhooks, "TIMEOUT", 0.2)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: silent.wait(20))
+
+    async def script():
+        posts = [post("https://inside.example/", b"", {}, private=False) for _ in range(40)]
+        waiting = asyncio.gather(*posts, return_exceptions=True)
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(10):
+            assert await asyncio.to_thread(lambda: "read") == "read"
+            assert {str(error) for error in await waiting} == {"no answer within 0.2 seconds"}
+
+    try:
+        asyncio.run(script())
+    finally:
+        silent.set()
+
+
+def test_a_name_without_an_address_is_not_delivered(monkeypatch):
+    """The reason is that of the machine."""
+
+    def fail(*_, **__):
+        raise socket.gaierror("Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(Undelivered, match="Name or service not known"):
+        asyncio.run(post("https://nowhere.invalid/", b"", {}, private=False))
 
 
 def test_addresses_that_are_written_as_such_are_meant():
@@ -303,3 +339,24 @@ def test_signatures_are_those_of_the_specification():
     secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     headers = sign(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_event_has_the_present_name_of_the_campaign(desk):
+    """A lead may have changed it since the studio started."""
+
+    async def script():
+        async with Receiver() as receiver:
+            hooks = sender(set_urls(desk, receiver.url))
+            async with running(hooks):
+                desk.do(decisions.switch_campaign, desk.lead, True)
+                await acknowledged(desk, receiver.url)
+                settings = desk.campaign.settings
+                about = settings.campaign.model_copy(update={"name": "Shrubs"})
+                use_settings(desk, settings.model_copy(update={"campaign": about}))
+                desk.do(decisions.switch_campaign, desk.lead, False)
+                await acknowledged(desk, receiver.url)
+            return receiver
+
+    receiver = asyncio.run(script())
+    assert [json.loads(body)["data"]["campaign"] for _, _, body in receiver.got] == ["Trees", "Shrubs"]

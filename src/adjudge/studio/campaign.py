@@ -401,9 +401,14 @@ def clone_files(campaign: Campaign, target: Path, name: str | None = None) -> Cr
     settings, default, notes = campaign.settings, Settings().store.database, list[str]()
     if settings.store.database != default:  # two campaigns never share a database
         notes.append(f"store.database is set to {quote(default)}, a new database in {target}")
+    if settings.webhooks.urls:  # their receivers check signatures with the key of the original
+        notes.append(
+            "webhooks.urls is empty: write the addresses into campaign.toml if they are meant for the clone too"
+        )
     about = settings.campaign.model_copy(update={"name": name or target.resolve().name[:120]})
     store = settings.store.model_copy(update={"database": default})
-    text = settings_text(settings.model_copy(update={"campaign": about, "store": store}))
+    webhooks = settings.webhooks.model_copy(update={"urls": ()})
+    text = settings_text(settings.model_copy(update={"campaign": about, "store": store, "webhooks": webhooks}))
 
     def write(staging: Path) -> None:
         for file in FILES:

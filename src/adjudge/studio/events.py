@@ -26,6 +26,7 @@ ACTIONS = {  # of the audit log -> type of the event
     "campaign resumed": "campaign.resumed",
     "campaign finished": "campaign.finished",
 }
+GIVEN_UP = "assignment released"  # may be the last attempt to qualify
 SHARED = ("assignment", "contest", "approved")  # values of an entry's detail that are passed on
 
 
@@ -61,7 +62,7 @@ def read_events(connection: Connection, after: int, most: int, names: bool = Fal
 
 def _events(connection: Connection, row: Mapping[str, Any], names: bool) -> Iterator[Event]:
     """Yield the events of one entry: that of its action, and the new standings that were written with it."""
-    if row["what"] not in ACTIONS and not row["what"].startswith("judge "):
+    if row["what"] not in (*ACTIONS, GIVEN_UP) and not row["what"].startswith("judge "):
         return
     detail = json.loads(row["detail"])
     if row["what"] in ACTIONS:

@@ -25,7 +25,7 @@ from adjudge.studio.work.commands import next_kind, open_assignment
 
 LOG = logging.getLogger("adjudge")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # of a folder, which becomes a part of an address
-NAMED = "1 to 64 letters, digits, dots, hyphens and underscores"
+NAMED = "1 to 64 letters, digits, dots, hyphens and underscores, at first a letter or a digit"
 
 
 class Site:
@@ -72,9 +72,11 @@ class Site:
     def check_name(self, name: str) -> None:
         """Refuse the name of a folder that cannot be a part of an address, or is used already."""
         if not NAME.fullmatch(name):
-            raise InputError(f"the name of the folder becomes a part of an address: rename it ({NAMED})", quote(name))
+            raise InputError(
+                f"the name of the folder becomes a part of an address: choose another ({NAMED})", quote(name)
+            )
         if name.casefold() in {other.casefold() for other in (*self.studios, *self.problems)}:
-            raise InputError("two campaigns have this name: rename the folder of one", quote(name))
+            raise InputError("another campaign has a folder with this name: choose another", quote(name))
 
     def _check_key(self, path: Path) -> None:
         """Refuse a campaign with the key of another: sessions and links of one would be valid in the other."""

@@ -67,7 +67,9 @@ class Studio:
         self.jobs: list[Callable[[], Coroutine[Any, Any, None]]] = []  # more to do while the studio runs
         self.turn = asyncio.Semaphore(1)  # for consensus jobs; the campaigns of a site share it
         secret = signing_secret(signer.webhook_secret())
-        self.webhooks = Webhooks(campaign.folder, campaign.settings, secret, self.read, lambda: self.ledger.link.id)
+        self.webhooks = Webhooks(
+            campaign.folder, lambda: self.campaign.settings, secret, self.read, lambda: self.ledger.link.id
+        )
         self.rng = np.random.default_rng(secrets.randbits(128))
         self.kept = Kept()
         self.editing = asyncio.Lock()  # held by whoever changes the campaign's files

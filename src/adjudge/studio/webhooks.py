@@ -24,6 +24,7 @@ import random
 import secrets
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -58,8 +59,10 @@ class Webhooks:
 
     Parameters
     ----------
-    folder, settings
+    folder
         Of the campaign.
+    settings
+        Returns the present settings of the campaign. The table ``webhooks`` does not change while the studio runs.
     secret
         The key of the signatures.
     read
@@ -71,13 +74,13 @@ class Webhooks:
     def __init__(
         self,
         folder: Path,
-        settings: Settings,
+        settings: Callable[[], Settings],
         secret: bytes,
         read: Callable[..., Awaitable[Any]],
         last: Callable[[], int],
     ) -> None:
         self._folder, self._settings, self._secret, self._read, self._last = folder, settings, secret, read, last
-        self.urls = settings.webhooks.urls
+        self.urls = settings().webhooks.urls
         self.failures = 0  # requests that were not acknowledged
         self._positions: dict[str, dict[str, Any]] = {}
 
@@ -111,7 +114,7 @@ class Webhooks:
         """Send what one address has not got yet."""
         position = self._positions[url]
         while position["entry"] < self._last():
-            events, last = await self._read(read_events, position["entry"], ENTRIES, self._settings.webhooks.names)
+            events, last = await self._read(read_events, position["entry"], ENTRIES, self._settings().webhooks.names)
             for number, of_entry in groupby(events, key=lambda event: event.number):
                 for event in of_entry:
                     await self._send(url, event)
@@ -126,10 +129,10 @@ class Webhooks:
 
     async def _send(self, url: str, event: Event) -> None:
         """Send an event, if the settings ask for its type."""
-        webhooks = self._settings.webhooks
-        if event.type in webhooks.events:
-            body = event_body(event, self._settings.campaign.name)
-            await post(url, body, sign(self._secret, event.id, time.time(), body), webhooks.private)
+        settings = self._settings()
+        if event.type in settings.webhooks.events:
+            body = event_body(event, settings.campaign.name)
+            await post(url, body, sign(self._secret, event.id, time.time(), body), settings.webhooks.private)
 
     def _move(self, url: str, **position: Any) -> None:
         """Store how far an address has come."""
@@ -264,14 +267,41 @@ def _status(line: bytes) -> int:
 
 async def resolve(host: str, port: int, secure: bool, private: bool) -> str:
     """Return an address of a host, or refuse it: a private one that is not meant, or a public one without TLS."""
-    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    address = str(rows[0][4][0])
+    address = await look_up(host, port)
     if is_public(address):
         if not secure:
             raise Undelivered("an address on the internet needs https://")
     elif not (private or host == "localhost" or is_address(host)):
         raise Undelivered(f"{host} leads to the private address {address} (set webhooks.private if it is meant)")
     return address
+
+
+async def look_up(host: str, port: int) -> str:
+    """Return the first address of a host.
+
+    A name server that does not answer must hold neither the threads in which the studio reads its record nor its end.
+    So each search has a thread of its own, which nobody waits for.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def finish(result: Any) -> None:
+        if not answer.done():
+            answer.set_result(result)
+
+    def search() -> None:
+        try:
+            result: Any = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except Exception as error:
+            result = error
+        with contextlib.suppress(RuntimeError):  # the studio has stopped
+            loop.call_soon_threadsafe(finish, result)
+
+    threading.Thread(target=search, name="webhook name", daemon=True).start()
+    rows = await answer
+    if isinstance(rows, Exception):
+        raise rows
+    return str(rows[0][4][0])
 
 
 def is_address(host: str) -> bool:

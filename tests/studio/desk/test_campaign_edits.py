@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 
 import pytest
 from sqlalchemy import select
@@ -10,7 +11,7 @@ from adjudge.errors import InputError
 from adjudge.studio import staging
 from adjudge.studio.access import Signer
 from adjudge.studio.campaign import add_documents, add_pairs, load_campaign
-from adjudge.studio.campaign_files import gold_text
+from adjudge.studio.campaign_files import gold_text, topics_text
 from adjudge.studio.consensus import accepted_judgments
 from adjudge.studio.desk import campaign_edits as e
 from adjudge.studio.desk import decisions
@@ -373,3 +374,35 @@ def test_a_commit_that_fails_changes_nothing(studio, monkeypatch):
     assert not (studio.campaign.folder / staging.STAGED).exists()
     save(studio, {"campaign.toml": settings_with(binary=0.5)})
     assert studio.ledger.campaign.settings.gate.binary == 0.5
+
+
+def test_an_edit_whose_editor_has_gone_is_finished_before_the_next(studio, monkeypatch):
+    """The next edit waits until the files of the first are in their places, also if nobody waits for the answer."""
+    moving, go_on = threading.Event(), threading.Event()
+
+    def publish_late(folder):
+        moving.set()
+        assert go_on.wait(20)
+        staging.publish(folder)
+
+    monkeypatch.setattr(e, "publish", publish_late)
+    base = {"campaign.toml": studio.ledger.files["campaign.toml"]}
+
+    async def script():
+        edit = e.Edit({"campaign.toml": settings_with(binary=0.5).encode()}, base)
+        first = asyncio.create_task(e.save_edit(studio, studio.made.lead, edit))
+        await asyncio.to_thread(moving.wait, 20)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        topics = {**studio.campaign.topics, "oak": studio.campaign.topics["oak"]._replace(query="other")}
+        text = topics_text(topics.values()).encode()
+        second = asyncio.create_task(e.save_edit(studio, studio.made.lead, e.Edit({"topics.jsonl": text})))
+        await asyncio.sleep(0.1)
+        go_on.set()
+        await second
+
+    asyncio.run(script())
+    assert "binary = 0.5" in text_of(studio, "campaign.toml")
+    assert '"other"' in text_of(studio, "topics.jsonl")
+    assert studio.watch.changed(studio.ledger.files) == []

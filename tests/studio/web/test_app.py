@@ -6,8 +6,10 @@ import threading
 import urllib.request
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from adjudge.errors import InputError
+from adjudge.studio.desk.decisions import new_api_token
 from adjudge.studio.studio import open_studio
 from adjudge.studio.web import app
 from adjudge.studio.web.security import COOKIE
@@ -375,3 +377,27 @@ def test_a_database_that_is_none_is_said(desk_folder):
     (desk_folder / "studio.db").write_bytes(b"this is no database, but long enough to be taken for one" * 20)
     with pytest.raises(InputError, match=r"studio\.db: the database is damaged \(file is not a database\)"):
         app.open_campaign(str(desk_folder))
+
+
+def test_a_database_that_cannot_be_read_is_said(file_site, monkeypatch):
+    """Programs and people are told to try again, and nothing is a fault; for example, PostgreSQL restarts."""
+    site = file_site()
+    lead = site.made.person("lea", "lead")
+    token = site.made.do(new_api_token, lead, "nightly", "export")
+
+    def raise_on_read():
+        raise OperationalError("SELECT", {}, Exception("the connection is closed"))
+
+    monkeypatch.setattr(site.studio.store, "reading", raise_on_read)
+    answer = site.ask("GET", "/api/v1/judgments", headers={"Authorization": f"Bearer {token}"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert answer.json() == {"error": "The database cannot be read. Please try again.", "code": "hindered"}
+    page = site.ask("GET", "/desk/campaign/history", lead)
+    assert (page.status_code, page.headers["retry-after"]) == (503, "5")
+
+
+def test_a_wrong_method_is_answered_with_those_that_there_are(file_site):
+    """In the header Allow, of all routes with the path."""
+    site = file_site()
+    assert site.ask("PUT", "/api/v1/judgments").headers["allow"] == "GET, POST"
+    assert site.ask("DELETE", "/healthz").headers["allow"] == "GET, HEAD"

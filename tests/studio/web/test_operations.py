@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import math
 import os
 import re
 import signal
@@ -97,7 +98,7 @@ def test_a_database_in_other_hands_is_not_ready(file_site):
     assert answer.status_code == 503
     assert answer.json()["reason"] in (
         "The writer does not answer within 2 seconds.",
-        "The database cannot be written: Nothing was saved: the database says “database is locked”. Please try again..",
+        "The database cannot be written: the database says “database is locked”.",
     )
     assert time.monotonic() - began < 10
 
@@ -107,6 +108,24 @@ def test_a_full_disk_is_not_ready(file_site, monkeypatch):
     monkeypatch.setattr(operations, "FREE_BYTES", 1 << 70)
     answer = file_site().ask("GET", "/readyz")
     assert answer.json()["reason"] == f"The disk has less than {1 << 70:,} free bytes."
+
+
+def test_a_folder_that_is_gone_is_not_ready(file_site):
+    """The reason is a sentence, and the metrics go on without the size of the database."""
+    place = file_site()
+    place.made.folder.rename(place.made.folder.with_name("gone"))
+    answer = place.ask("GET", "/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["reason"] == "The campaign's folder cannot be used: No such file or directory."
+    metrics = place.ask("GET", "/metrics")
+    assert metrics.status_code == 200
+    assert math.isnan(samples(metrics.text)["adjudge_database_bytes",])
+
+
+def test_probes_may_ask_without_a_body(file_site):
+    """Some proxies send HEAD."""
+    place = file_site()
+    assert [place.ask("HEAD", path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
 
 
 def test_metrics_count_by_route_and_not_by_path(site):
@@ -231,6 +250,27 @@ def test_the_log_is_text_by_default(capfd):
     assert re.fullmatch(r"[\d-]{10} [\d:,]{12} WARNING the disk is full", text)
     assert [json.loads(line)["event"] for line in lines] == ["request", "the disk is full"]
     assert json.loads(lines[0])["status"] == 200
+
+
+def test_lines_of_several_campaigns_have_their_names(capfd):
+    """Also warnings of the jobs of a campaign; without a name, nothing is added."""
+    log, root = logging.getLogger("adjudge"), logging.getLogger()
+    before = root.handlers[:], root.level, log.level
+    try:
+        for kind in operations.LOGS:
+            configure_log(kind)
+            for campaign in ("oak", ""):
+                token = operations.CAMPAIGN.set(campaign)
+                log.warning("the disk is full")
+                operations.CAMPAIGN.reset(token)
+    finally:
+        root.handlers[:], level, own = before
+        root.setLevel(level)
+        log.setLevel(own)
+    named, plain, *lines = capfd.readouterr().err.splitlines()
+    assert named.endswith(" WARNING oak: the disk is full")
+    assert plain.endswith(" WARNING the disk is full")
+    assert [json.loads(line).get("campaign") for line in lines] == ["oak", None]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from adjudge.studio.desk.decisions import new_api_token
+from adjudge.studio.desk.exports import EXPORTS
 from adjudge.studio.refresh_consensus import refresh
 from adjudge.studio.web.routes_api import MOST, document
 
@@ -85,7 +86,7 @@ def test_the_document_is_valid_and_complete():
         assert operation["description"], (method, path)
         ((_, (scope,)),) = operation["security"][0].items()
         assert scope in ("read", "export", "import", "invite")
-        for code in (401, 403, 404, 409, 413, 422, 429, 503):
+        for code in (400, 401, 403, 404, 409, 413, 422, 429, 503):
             shape = operation["responses"][str(code)]["content"]["application/json"]["schema"]
             assert shape == {"$ref": "#/components/schemas/Error"}
 
@@ -176,6 +177,47 @@ def test_the_pipeline_of_the_docs_reads_everything(place, monkeypatch):
     rows = list(names["follow"]("http://studio", place.tokens["export"]))
     assert [row["id"] for row in rows] == list(range(1, 31))
     assert list(names["follow"]("http://studio", place.tokens["export"], 30)) == []
+
+
+def test_the_last_full_page_is_the_last(place):
+    """Its ``more`` is false, so nobody has to ask for an empty page."""
+    token = place.tokens["export"]
+    for path, rows in (("judgments", 30), ("assignments", 2), ("people", 3)):
+        page = ask(place, token, "GET", f"/api/v1/{path}", params={"limit": rows}).json()
+        assert (len(page[path]), page["next"], page["more"]) == (rows, rows, False), path
+        page = ask(place, token, "GET", f"/api/v1/{path}", params={"limit": rows - 1}).json()
+        assert (len(page[path]), page["next"], page["more"]) == (rows - 1, rows - 1, True), path
+
+
+def test_a_body_that_is_no_json_object_is_named(place):
+    """Also one that is sent as another type, and one that is no text at all."""
+    token, sent = place.tokens["invite"], {"Content-Type": "application/json"}
+    answer = ask(place, token, "POST", "/api/v1/invitations", content=b'{"role": "judge"}')
+    assert (answer.status_code, answer.json()["code"]) == (422, "malformed")
+    expected = "body: Input should be a JSON object, sent with Content-Type: application/json"
+    assert answer.json()["error"] == expected
+    headers = {"Authorization": f"Bearer {token}", **sent}
+    answer = place.ask("POST", "/api/v1/invitations", headers=headers, content=b"\r\xff\x04")
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed")
+    check_answer(answer, DOCUMENT["paths"]["/api/v1/invitations"]["post"])
+
+
+def test_another_host_is_a_documented_answer(place):
+    """For links, which begin with the address that the studio was started with."""
+    place.studio.hosts = ("judge.example.org",)
+    answer = ask(place, place.tokens["invite"], "POST", "/api/v1/invitations", json={})
+    assert answer.status_code == 421
+    check_answer(answer, DOCUMENT["paths"]["/api/v1/invitations"]["post"])
+
+
+def test_exports_have_a_documented_type(place):
+    """Each of them."""
+    documented = DOCUMENT["paths"]["/api/v1/exports/{name}"]["get"]["responses"]["200"]["content"]
+    refresh(place.made.folder)
+    for name in EXPORTS:
+        answer = ask(place, place.tokens["export"], "GET", f"/api/v1/exports/{name}")
+        assert answer.status_code == 200, (name, answer.text)
+        assert answer.headers["content-type"].partition(";")[0] in documented
 
 
 def test_labels_come_with_their_probabilities(place):

@@ -177,6 +177,19 @@ def test_documents_are_added_by_upload(site):
     assert send(site, "/documents").status_code == 422
 
 
+def test_names_of_uploads_are_only_names(site):
+    """Two files with the same name are two files, and odd or long names are no fault."""
+    more = b'{"document": "new", "title": "New", "kind": "text", "content": "words"}\n'
+    files = {"documents": ("data.jsonl", more), "pairs": ("data.jsonl", b'{"topic": "t0", "document": "new"}\n')}
+    answer = site.ask("POST", f"{BASE}/documents", site.lead, files=files)
+    assert answer.status_code == 200, answer.text
+    assert ("t0", "new") in site.studio.campaign.pool
+    for name in ("..", "...", "\N{CJK UNIFIED IDEOGRAPH-4E00}" * 200 + ".jsonl"):
+        answer = site.ask("POST", f"{BASE}/documents", site.lead, files={"documents": (name, more)})
+        assert answer.status_code == 422, name
+        assert site.made.folder.parent.name not in answer.text
+
+
 def test_files_changed_outside_are_shown_and_used(site):
     """Every page of the desk says so; the history says what they would change."""
     path = site.made.folder / "campaign.toml"
@@ -191,7 +204,7 @@ def test_files_changed_outside_are_shown_and_used(site):
     page = look(site, "/history")
     assert "campaign.toml, line 1: is not TOML" in page.text
     number = re.search(r"/history/(\d+)/restore", page.text)[1]
-    assert send(site, f"/history/{number}/restore", confirmed="1").status_code == 303
+    assert send(site, f"/history/{number}/restore", "campaign.toml", confirmed="1").status_code == 303
     assert site.studio.campaign.settings.gate.seconds == 4.0
     assert "seconds = 4" in path.read_text()
 
@@ -204,14 +217,32 @@ def test_an_earlier_revision_is_restored_as_a_new_one(site):
     send(site, "/topics", "topics.jsonl", topic="t1", query="other", new="0", confirmed="1")
     history = look(site, "/history").text
     number = next(n for n in re.findall(r"/history/(\d+)\">topics.jsonl", history)[1:])
-    page = send(site, f"/history/{number}/restore").text
+    assert (
+        f'name="base-topics.jsonl" value="{site.studio.ledger.files["topics.jsonl"]}"'
+        in look(site, f"/history/{number}").text
+    )
+    page = send(site, f"/history/{number}/restore", "topics.jsonl").text
     assert "topic &#39;t1&#39;: query changed" in page
-    assert send(site, f"/history/{number}/restore", confirmed="1").headers["location"] == f"{BASE}/history?done=saved"
+    saved = send(site, f"/history/{number}/restore", **fields(page))
+    assert saved.headers["location"] == f"{BASE}/history?done=saved"
     assert (site.made.folder / "topics.jsonl").read_bytes() == before
     assert "an earlier revision" in look(site, "/history").text
     documents = re.search(r"/history/(\d+)\">documents.jsonl", history)[1]
     assert send(site, f"/history/{documents}/restore").status_code == 404
     assert look(site, "/history/999").status_code == 404
+
+
+def test_a_revision_is_not_restored_over_what_others_have_changed_since(site):
+    """A change that comes between the page that says what would change and its confirmation is shown, and stays."""
+    form = {"topic": "t1", "new": "0", "confirmed": "1"}
+    send(site, "/topics", "topics.jsonl", query="first", **form)
+    number = re.findall(r"/history/(\d+)\">topics.jsonl", look(site, "/history").text)[-1]
+    page = send(site, f"/history/{number}/restore", "topics.jsonl").text
+    send(site, "/topics", "topics.jsonl", query="second", **form)
+    late = send(site, f"/history/{number}/restore", **fields(page))
+    assert late.status_code == 409
+    assert "topics.jsonl was changed while you were editing it" in late.text
+    assert site.studio.campaign.topics["t1"].query == "second"
 
 
 def test_hosts_of_a_platform_hold_at_once(site):

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx
 import pyotp
@@ -15,6 +16,7 @@ from adjudge.studio.site import open_site
 from adjudge.studio.studio import reading_campaign
 from adjudge.studio.web import site as web_site
 from adjudge.studio.web.app import open_campaign
+from adjudge.studio.web.operations import CAMPAIGN
 from adjudge.studio.web.site import create_site
 from adjudge.studio.work import people
 from tests.studio.conftest import crowd_files
@@ -197,11 +199,11 @@ def test_strangers_get_nowhere(sites):
 
     async def script():
         asked = [(route.methods, route.path) for route in web_site.router.routes if route.path not in everybody]
-        assert len(asked) == 5
+        assert len(asked) == 6
         async with sites.client() as client:
             for methods, template in asked:
                 path = template.replace("{name}", "elm").replace("{rest:path}", "desk")
-                answer = await client.request(next(iter(methods)), path)
+                answer = await client.request("GET" if "GET" in methods else "POST", path)
                 inside = path.startswith("/c/") and answer.headers["location"] in ("/c/elm/", "/c/elm/sign-in")
                 assert answer.status_code == 401 or inside, template
 
@@ -298,6 +300,106 @@ def test_a_lead_clones_a_campaign_that_is_served_at_once(sites):
         with reading_campaign(sites.site.folder / name) as (_, connection):
             rows = connection.execute(schema.audit.select().where(schema.audit.c.what == "campaign cloned")).all()
             assert [(row.who, row.detail) for row in rows] == [("lea", detail)]
+
+
+def test_a_lead_without_a_password_does_not_clone(sites):
+    """They came through an OpenID Connect provider, which the clone would not know: nobody could sign in to it."""
+    ledger = sites.site.studios["elm"].ledger
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client), "folder": "ash"}
+        ledger.people[ledger.named["lea"]].password = ""
+        refused = await client.post("/campaigns/elm/clone", data=form)
+        assert (refused.status_code, "You have no password at this campaign" in refused.text) == (409, True)
+        assert not (sites.site.folder / "ash").exists()
+
+    sites.run(script)
+
+
+TOPICS = b"topic,query\ntea,how to make tea\n"
+DOCUMENTS = [("pot.txt", b"Use a pot of hot water."), ("leaf.txt", b"Leaves are better than bags.")]
+
+
+def new_files(**more):
+    """Return the files of a new campaign, as a browser sends them."""
+    files = {"topics": [("topics.csv", TOPICS)], "documents": DOCUMENTS, **more}
+    return [(field, upload) for field, uploads in files.items() for upload in uploads]
+
+
+def test_a_lead_creates_a_campaign_of_files_that_is_served_at_once(sites):
+    """Of topics and documents alone, or with pairs and gold; the lead is signed in, and the audit log says so."""
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client), "folder": "ash", "title": "Ash"}
+        done = await client.post("/new-campaign", data=form, files=new_files())
+        assert (done.status_code, done.headers["location"]) == (303, "/?done=created"), done.text
+        assert "Ash" in (await client.get("/c/ash/desk")).text
+        ash = sites.site.studios["ash"]
+        assert set(ash.campaign.pool) == {("tea", "pot"), ("tea", "leaf")}
+        gold = [("gold.csv", b"topic,document,grade,reason\ntea,pot,1,pots are good\n")]
+        pairs = [("gold.csv", b"topic,document\ntea,leaf\n")]
+        form = {**form, "folder": "yew"}
+        assert (await client.post("/new-campaign", data=form, files=new_files(pairs=pairs, gold=gold))).is_redirect
+        yew = sites.site.studios["yew"].campaign
+        assert (set(yew.pool), yew.gold["tea", "pot"].grade) == ({("tea", "leaf")}, 1)
+        again = await sites.signed_in()
+        assert (await again.get("/c/ash/desk")).status_code == 200
+
+    sites.run(script)
+    with reading_campaign(sites.site.folder / "ash") as (_, connection):
+        rows = connection.execute(schema.audit.select().where(schema.audit.c.what == "campaign created")).all()
+        assert [(row.who, row.detail) for row in rows] == [("lea", "{}")]
+
+
+def test_a_new_campaign_with_problems_is_not_written(sites):
+    """Each problem has the name of the file and the line; a folder that is used or odd is refused."""
+    wrong = [("gold.csv", b"topic,document,grade\ntea,pot,7\n")]
+
+    async def script():
+        client = await sites.signed_in()
+        form = {"csrf": await token_of(client), "folder": "ash"}
+        answer = await client.post("/new-campaign", data=form, files=new_files(gold=wrong))
+        assert answer.status_code == 422
+        assert "gold.csv, line 2" in answer.text
+        assert "/tmp" not in answer.text
+        for more, words in (
+            ({"documents": []}, "A campaign needs a file of topics and one of documents."),
+            ({"documents": [DOCUMENTS[0], DOCUMENTS[0]]}, "Two files are called &#39;pot.txt&#39;"),
+            ({"topics": [("topics.csv", b"a,b\n1,2\n")]}, "topics.csv"),
+        ):
+            answer = await client.post("/new-campaign", data=form, files=new_files(**more))
+            assert (answer.status_code, words in answer.text) == (422, True), answer.text
+        for folder in ("oak", "../x", ""):
+            answer = await client.post("/new-campaign", data={**form, "folder": folder}, files=new_files())
+            assert answer.status_code == 422
+        assert not (sites.site.folder / "ash").exists()
+
+    sites.run(script)
+
+
+def test_only_leads_create_campaigns(sites):
+    """Judges, reviewers, strangers and forged forms do not, and of a stranger no file is read."""
+
+    async def script():
+        for name in ("rea", "ann"):
+            client = await sites.signed_in(name)
+            form = {"csrf": await token_of(client), "folder": "ash"}
+            assert (await client.post("/new-campaign", data=form, files=new_files())).status_code == 401
+        client = await sites.signed_in()
+        assert "/new-campaign" in (await client.get("/")).text
+        form = {"csrf": "x", "folder": "ash"}
+        assert (await client.post("/new-campaign", data=form, files=new_files())).status_code == 403
+        many = [("pages.txt", b"x" * 20_000)]
+        async with sites.client() as stranger:
+            answer = await stranger.post("/new-campaign", data=form, files=new_files(documents=many))
+            assert (answer.status_code, answer.json()["code"]) == (401, "sign in")
+        large = [("pages.txt", b"x" * 2_000_000)]
+        answer = await client.post("/campaigns/elm/clone", data=form, files=new_files(documents=large))
+        assert answer.status_code == 413
+
+    sites.run(script)
 
 
 def test_what_belongs_to_one_campaign_is_worthless_in_another(sites):
@@ -485,5 +587,103 @@ def test_many_attempts_are_slowed_down(sites):
             assert (await client.post("/sign-in", data=form)).status_code == 401
             limited = await client.post("/sign-in", data=form)
             assert (limited.status_code, limited.headers["retry-after"]) == (429, "60")
+
+    sites.run(script)
+
+
+def test_a_campaign_whose_folder_is_gone_hides_no_other(sites):
+    """The page of metrics has all campaigns, and those that could not be opened are counted."""
+    sites.site.problems["ash"] = "gold.csv, line 3: the grade is 7"
+    folder = sites.site.studios["oak"].campaign.folder
+
+    async def script():
+        folder.rename(folder.with_name("gone"))
+        transport = httpx.ASGITransport(sites.app, client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+            text = (await client.get("/metrics")).text
+            assert 'adjudge_database_bytes{campaign="oak"} NaN' in text
+            assert re.search(r'adjudge_database_bytes{campaign="elm"} \d', text)
+            assert "\nadjudge_unserved_campaigns 1.0\n" in text
+            unready = (await client.get("/readyz")).json()
+            assert unready["campaign"] == "oak"
+            assert unready["reason"] == "The campaign's folder cannot be used: No such file or directory."
+            assert (await client.head("/healthz")).status_code == 200
+        folder.with_name("gone").rename(folder)
+
+    sites.run(script)
+
+
+def test_programs_get_errors_in_the_shape_of_the_api(sites):
+    """Also at addresses that no campaign has, for any method that the API has."""
+    sites.site.problems["ash"] = "gold.csv, line 3: the grade is 7"
+
+    async def script():
+        async with sites.client() as client:
+            for method, path, status, code in (
+                ("GET", "/api/v1/judgments", 404, "http"),
+                ("GET", "/c/nothing/api/v1/judgments", 404, "campaign_unknown"),
+                ("POST", "/c/nothing/api/v1/judgments", 404, "campaign_unknown"),
+                ("POST", "/c/ash/api/v1/judgments", 503, "campaign_hindered"),
+                ("PUT", "/c/nothing/api/v1/judgments", 405, "http"),
+            ):
+                answer = await client.request(method, path)
+                assert (answer.status_code, answer.json()["code"]) == (status, code), path
+                assert ("retry-after" in answer.headers) == (status == 503)
+            assert (await client.put("/sign-in")).headers["allow"] == "GET, POST"
+
+    sites.run(script)
+
+
+def test_a_fault_of_the_front_page_is_logged_and_answered(sites, monkeypatch, caplog):
+    """As a page with the headers of all pages, and the id under which the log has the traceback."""
+
+    def boom(_):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(web_site, "is_local", boom)
+
+    async def script():
+        transport = httpx.ASGITransport(sites.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://studio") as client:
+            answer = await client.get("/metrics", headers={"X-Request-ID": "abc-1234.x"})
+        assert (answer.status_code, answer.headers["x-request-id"]) == (500, "abc-1234.x")
+        assert "Something went wrong in the studio." in answer.text
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+    sites.run(script)
+    (record,) = [record for record in caplog.records if record.exc_info]
+    assert record.event == {"request_id": "abc-1234.x"}
+
+
+def test_warnings_of_jobs_name_their_campaign(sites):
+    """Each job of a campaign, and each request, writes to the log under its name."""
+    named = {}
+
+    async def note(studio):
+        named[studio.campaign.folder.name] = CAMPAIGN.get()
+
+    for studio in sites.site.studios.values():
+        studio.jobs.append(partial(note, studio))
+
+    async def script():
+        await asyncio.sleep(0.05)
+        assert CAMPAIGN.get() == ""
+
+    sites.run(script)
+    assert named == {"elm": "elm", "oak": "oak"}
+
+
+def test_files_that_were_changed_outside_are_not_cloned(sites):
+    """A lead decides about them first: the clone has what the campaign works with."""
+
+    async def script():
+        client = await sites.signed_in()
+        path = sites.site.studios["elm"].campaign.folder / "topics.jsonl"
+        path.write_text(path.read_text().replace("query 1", "other"))
+        form = {"csrf": await token_of(client), "folder": "ash"}
+        refused = await client.post("/campaigns/elm/clone", data=form)
+        assert refused.status_code == 409
+        assert "was changed outside of the studio" in refused.text
+        assert not (sites.site.folder / "ash").exists()
 
     sites.run(script)

@@ -83,27 +83,23 @@ async def preview_edit(studio: Studio, edit: Edit) -> Prepared:
 
 async def save_edit(studio: Studio, by: int | None, edit: Edit) -> Prepared:
     """Change files of the campaign, let the studio work with them, and return what has changed; or refuse."""
+    # even if whoever asked has gone: what is recorded must also come into the files, before the next edit is staged
+    return await asyncio.shield(_save(studio, by, edit))
+
+
+async def _save(studio: Studio, by: int | None, edit: Edit) -> Prepared:
+    """Prepare an edit, record it, and move its files to their places."""
+    folder = studio.campaign.folder
     async with studio.editing:
         try:
             prepared = await _prepare(studio, edit)
-        except BaseException:
-            await asyncio.to_thread(drop, studio.campaign.folder)
+            await studio.do(revise, by, edit, prepared)
+        except Exception:  # after a cancellation, ``settle`` finds out at the next start whether it was recorded
+            await asyncio.to_thread(drop, folder)
             raise
-        # even if whoever asked has gone: what is recorded must also come into the files
-        await asyncio.shield(_record(studio, by, edit, prepared))
+        await asyncio.to_thread(publish, folder)
+        studio.note_edit()
         return prepared
-
-
-async def _record(studio: Studio, by: int | None, edit: Edit, prepared: Prepared) -> None:
-    """Record a prepared edit, and move its files to their places."""
-    folder = studio.campaign.folder
-    try:
-        await studio.do(revise, by, edit, prepared)
-    except Exception:
-        await asyncio.to_thread(drop, folder)
-        raise
-    await asyncio.to_thread(publish, folder)
-    studio.note_edit()
 
 
 async def _prepare(studio: Studio, edit: Edit) -> Prepared:
@@ -112,7 +108,7 @@ async def _prepare(studio: Studio, edit: Edit) -> Prepared:
     check_base(recorded, edit.base)
     outside = await asyncio.to_thread(studio.watch.changed, recorded)
     if edit.source != "files" and set(outside) - set(edit.contents if edit.source == "restored" else ()):
-        raise Refused(409, "files", _changed_outside(outside))
+        raise Refused(409, "files", changed_outside(outside))
     as_is = {file: sha256 for file, sha256 in recorded.items() if file not in outside}
     prepared = await asyncio.to_thread(stage_edit, studio.campaign, edit, as_is)
     gone = await asyncio.to_thread(removed_items, studio.ledger.items.pairs, studio.campaign, prepared.campaign)
@@ -121,10 +117,10 @@ async def _prepare(studio: Studio, edit: Edit) -> Prepared:
     return prepared
 
 
-def _changed_outside(files: Sequence[str]) -> str:
-    """Return why the desk cannot change files now."""
+def changed_outside(files: Sequence[str]) -> str:
+    """Return why the campaign cannot be changed or cloned now."""
     names = f"{quoted(files)} {'was' if len(files) == 1 else 'were'} changed outside of the studio"
-    return f"{names}. Decide on the page History whether to use the changed files, and make your change again."
+    return f"{names}. Decide on the page History whether to use the changed files, and try again."
 
 
 def check_base(recorded: Mapping[str, str], base: Mapping[str, str]) -> None:

@@ -20,9 +20,10 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match
 from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError, InputError, UsageError, quote
@@ -44,7 +45,15 @@ from adjudge.studio.web import (
 )
 from adjudge.studio.web.bundle import STATIC, StaticFilesWithBundle
 from adjudge.studio.web.connections import KEEP_ALIVE, Connections, is_trusted, most_connections
-from adjudge.studio.web.operations import Meters, Observe, inherited_socket, notify_systemd, route_template
+from adjudge.studio.web.operations import (
+    CAMPAIGN,
+    METHODS,
+    Meters,
+    Observe,
+    inherited_socket,
+    notify_systemd,
+    route_template,
+)
 from adjudge.studio.web.render import page
 from adjudge.studio.web.security import (
     COMMON_HEADERS,
@@ -61,6 +70,8 @@ from adjudge.studio.work.second_factor import remove_factor
 LOG = logging.getLogger("adjudge")
 # paths that accept tables of judgments, or documents and pairs
 UPLOADS = ("/desk/data", "/api/import", "/api/v1/judgments", "/desk/campaign/documents")
+FAULT = "Something went wrong in the studio. Everything that was saved is safe; please try again."
+NO_OBJECT = "Input should be a JSON object, sent with Content-Type: application/json"
 UPLOAD_BYTES = dict.fromkeys(UPLOADS, 100_000_000)
 
 
@@ -78,7 +89,9 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        token = CAMPAIGN.set(root.rpartition("/")[2])  # for the log of the jobs that begin here
         async with studio.running():
+            CAMPAIGN.reset(token)
             yield
 
     app = FastAPI(
@@ -108,6 +121,7 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app.mount("/static", GZipMiddleware(StaticFilesWithBundle(directory=STATIC)), name="static")
     app.add_exception_handler(Refused, _handle_refused)
     app.add_exception_handler(AdjudgeError, _handle_campaign_error)
+    app.add_exception_handler(OperationalError, _handle_database_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(Exception, _handle_fault)
@@ -167,29 +181,55 @@ async def _handle_campaign_error(request: Request, error: Exception) -> Response
     return error_response(request, 503, "hindered", str(error), retry_after=60)
 
 
+async def _handle_database_error(request: Request, error: Exception) -> Response:
+    """Answer a request that could not read the database, for example because its server restarts."""
+    assert isinstance(error, OperationalError)
+    LOG.warning("%s %s: the database cannot be read: %s", request.method, route_template(request.scope), error.orig)
+    return error_response(request, 503, "hindered", "The database cannot be read. Please try again.", retry_after=5)
+
+
 async def _handle_invalid_request(request: Request, error: Exception) -> Response:
     """Answer a malformed request with the field and the problem."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"] if part != "body")
-    return error_response(request, 422, "malformed", f"{field}: {first['msg']}")
+    field = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
+    problem = NO_OBJECT if first["loc"] == ("body",) else first["msg"]
+    return error_response(request, 422, "malformed", f"{field}: {problem}")
 
 
 async def _handle_http_error(request: Request, error: Exception) -> Response:
-    """Answer an unknown path or a wrong method."""
+    """Answer an unknown path or a wrong method, with the methods that there are, or a body that cannot be read."""
     assert isinstance(error, HTTPException)
-    return error_response(request, error.status_code, "http", str(error.detail))
+    code = "malformed" if error.status_code == 400 else "http"
+    response = error_response(request, error.status_code, code, str(error.detail))
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(allowed_methods(request))
+    return response
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """Return the methods with which a route has the path of a request."""
+    scopes = {method: {**request.scope, "method": method} for method in sorted(METHODS)}
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    ]
 
 
 async def _handle_fault(request: Request, error: Exception) -> Response:
     """Answer an unexpected error; the log has the traceback."""
+    return note_fault(request, error, error_response(request, 500, "fault", FAULT))
+
+
+def note_fault(request: Request, error: Exception, response: Response) -> Response:
+    """Log an unexpected error, and return the response with the headers that no middleware adds to it."""
     request_id = request.scope.get("request_id", "")
-    event = {"event": {"request_id": request_id}}
-    LOG.exception("%s %s failed", request.method, route_template(request.scope), exc_info=error, extra=event)
-    sentence = "Something went wrong in the studio. Everything that was saved is safe; please try again."
-    response = error_response(request, 500, "fault", sentence)
+    campaign = root_of(request).rpartition("/")[2]
+    event = {"request_id": request_id, **({"campaign": campaign} if campaign else {})}
+    LOG.exception("%s %s failed", request.method, route_template(request.scope), exc_info=error, extra={"event": event})
     own = {"Content-Security-Policy": page_policy(), "Cache-Control": "no-store", "X-Request-ID": request_id}
-    response.headers.update({**COMMON_HEADERS, **own})  # no middleware sees this response
+    response.headers.update({**COMMON_HEADERS, **own})
     return response
 
 

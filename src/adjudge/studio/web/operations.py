@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import json
 import logging
+import math
 import os
 import re
 import secrets
@@ -18,6 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +29,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -39,6 +42,7 @@ from adjudge.studio.web.security import require_token, studio_of
 router = APIRouter()
 LOG = logging.getLogger("adjudge")
 LOGS = ("text", "json")  # kinds of logs
+CAMPAIGN: ContextVar[str] = ContextVar("campaign", default="")  # whose requests and jobs write to the log, on a site
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # headers that a proxy sets
 SECRETS = re.compile(
@@ -48,6 +52,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # upper en
 COMMANDS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # the same of commit batches
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a time per series, which nobody reads
 METHODS = frozenset(("GET", "HEAD", "POST"))
+PROBE_METHODS = ["GET", "HEAD"]
 PROBE_SECONDS = 2.0  # that the writer may take to answer a probe
 RECENT_SECONDS = 10.0  # for which a failed commit makes the studio not ready
 FREE_BYTES = 10_000_000  # that a disk needs
@@ -59,7 +64,7 @@ class Meters(Collector):
     def __init__(self, studio: Studio) -> None:
         self._studio = studio
         self.registry = CollectorRegistry()
-        self.database_bytes = 0
+        self.database_bytes = math.nan
         self.requests = Counter(
             "adjudge_requests", "Requests by method, route template and status.", ("method", "route", "status"),
             registry=self.registry,
@@ -86,8 +91,11 @@ class Meters(Collector):
         self.commit_seconds.observe(seconds)
 
     async def measure(self) -> None:
-        """Read the numbers that the studio does not hold."""
-        self.database_bytes = await self._studio.read(database_bytes)
+        """Read the numbers that the studio does not hold; they are NaN if the database cannot be read."""
+        try:
+            self.database_bytes = await self._studio.read(database_bytes)
+        except (OSError, SQLAlchemyError):
+            self.database_bytes = math.nan
 
     def collect(self) -> Iterator[Metric]:
         """Yield the numbers that the studio holds anyway."""
@@ -107,7 +115,7 @@ class Meters(Collector):
             ("adjudge_open_assignments", "Assignments that judges work on.", len(ledger.open_assignments())),
             ("adjudge_people", "Judges, reviewers and leads.", len(ledger.people)),
             ("adjudge_consensus_age_seconds", "Seconds since the consensus was fitted; NaN without one.", age),
-            ("adjudge_database_bytes", "Size of the database.", self.database_bytes),
+            ("adjudge_database_bytes", "Size of the database; NaN if it is out of reach.", self.database_bytes),
             (
                 "adjudge_webhook_waiting",
                 "Entries of the audit log before the slowest webhook.",
@@ -120,9 +128,9 @@ class Meters(Collector):
 class SiteMeters(CollectorRegistry):
     """The metrics of several campaigns, each with the label ``campaign``, and those of the process once."""
 
-    def __init__(self, meters: Mapping[str, Meters]) -> None:
+    def __init__(self, meters: Mapping[str, Meters], unserved: int) -> None:
         super().__init__()
-        self._meters = meters
+        self._meters, self._unserved = meters, unserved
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric with the samples of all campaigns."""
@@ -136,15 +144,16 @@ class SiteMeters(CollectorRegistry):
                 target = merged.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
                 target.samples += [each._replace(labels={**each.labels, **labels}) for each in metric.samples]
         yield from merged.values()
+        yield GaugeMetricFamily("adjudge_unserved_campaigns", "Campaigns that could not be opened.", self._unserved)
 
 
-@router.get("/healthz", include_in_schema=False)
+@router.api_route("/healthz", methods=PROBE_METHODS, include_in_schema=False)
 async def healthz() -> dict[str, str]:
     """Say that the process lives."""
     return {"status": "alive"}
 
 
-@router.get("/readyz", include_in_schema=False)
+@router.api_route("/readyz", methods=PROBE_METHODS, include_in_schema=False)
 async def readyz(request: Request) -> Response:
     """Say whether work can be saved; if not, 503 and the reason."""
     reason = await unready_reason(studio_of(request))
@@ -170,14 +179,16 @@ async def unready_reason(studio: Studio) -> str:
         return "The studio is stopping."
     if time.monotonic() - store.failed_at < RECENT_SECONDS:
         return f"The last commit failed: {store.failure}."
-    if store.url.get_backend_name() == "sqlite" and shutil.disk_usage(studio.campaign.folder).free < FREE_BYTES:
-        return f"The disk has less than {FREE_BYTES:,} free bytes."
     try:
+        if store.url.get_backend_name() == "sqlite" and shutil.disk_usage(studio.campaign.folder).free < FREE_BYTES:
+            return f"The disk has less than {FREE_BYTES:,} free bytes."
         await asyncio.wait_for(studio.do(lambda ledger, now: Change()), PROBE_SECONDS)
     except TimeoutError:
         return f"The writer does not answer within {PROBE_SECONDS:g} seconds."
     except Unsaved as error:
         return f"The database cannot be written: {error.reason}."
+    except OSError as error:
+        return f"The campaign's folder cannot be used: {error.strerror}."
     return ""
 
 
@@ -198,8 +209,7 @@ class Observe:
     """The middleware that numbers, counts and logs requests."""
 
     def __init__(self, app: ASGIApp, meters: Meters | None = None, campaign: str = "") -> None:
-        self.campaign = {"campaign": campaign} if campaign else {}
-        self.app, self.meters = app, meters
+        self.app, self.meters, self.campaign = app, meters, campaign
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and note how it was answered."""
@@ -207,7 +217,7 @@ class Observe:
             await self.app(scope, receive, send)
             return
         request_id = scope["request_id"] = _request_id(Headers(scope=scope).get("x-request-id", ""))
-        began, status = time.perf_counter(), 500
+        began, status, campaign = time.perf_counter(), 500, CAMPAIGN.set(self.campaign)
 
         async def observed(message: Message) -> None:
             nonlocal status
@@ -220,6 +230,7 @@ class Observe:
             await self.app(scope, receive, observed)
         finally:
             self._note(scope, status, time.perf_counter() - began, request_id)
+            CAMPAIGN.reset(campaign)
 
     def _note(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         """Count a request that was answered, and log it."""
@@ -227,7 +238,7 @@ class Observe:
         if self.meters is not None:
             self.meters.requests.labels(method, route, str(status)).inc()
             self.meters.latency.labels(route).observe(seconds)
-        event = {"request_id": request_id, **self.campaign, "method": method, "route": route, "status": status}
+        event = {"request_id": request_id, "method": method, "route": route, "status": status}
         LOG.info("request", extra={"event": {**event, "milliseconds": round(1000 * seconds, 3)}})
 
 
@@ -276,6 +287,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": without_secrets(record.getMessage()),
+            **({"campaign": CAMPAIGN.get()} if CAMPAIGN.get() else {}),
             **getattr(record, "event", {}),
         }
         if record.exc_info:
@@ -284,10 +296,11 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Writes time, level and message; secrets are replaced."""
+    """Writes time, level, campaign and message; secrets are replaced."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the lines of a record."""
+        record.campaign = CAMPAIGN.get() and f"{CAMPAIGN.get()}: "
         return without_secrets(super().format(record))
 
 
@@ -305,6 +318,8 @@ def without_secrets(message: str) -> str:
 def configure_log(kind: str) -> None:
     """Write the log to standard error: warnings as text, or every request and warning as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if kind == "json" else TextLines("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(
+        JsonLines() if kind == "json" else TextLines("%(asctime)s %(levelname)s %(campaign)s%(message)s")
+    )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     LOG.setLevel(logging.INFO if kind == "json" else logging.WARNING)

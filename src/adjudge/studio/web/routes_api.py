@@ -29,7 +29,7 @@ from adjudge.studio.web.security import check_host, link_to, require_token, root
 VERSION = "1.0"
 MOST = 1_000  # rows on a page
 ABOUT = """\
-Programs use this API with a token, which a lead creates at the desk (Invitations, API tokens) with one or more scopes:
+Programs use this API with a token, which a lead creates at the desk (People, API tokens) with one or more scopes:
 `read` (numbers), `export` (judgments, labels, people), `import` (send judgments) and `invite` (create invitations).
 Send it in the header `Authorization: Bearer adj_...`.
 
@@ -37,6 +37,7 @@ Times are seconds since 1970 in UTC. Every error is JSON with `error`, a sentenc
 programs; 429 and 503 have the header `Retry-After`. Within version 1, routes and fields are only added.
 """
 ERRORS = {
+    400: "The body cannot be read.",
     401: "The token is missing, unknown or revoked.",
     403: "The token does not have the scope.",
     404: "There is no such thing.",
@@ -46,6 +47,7 @@ ERRORS = {
     429: "Too many requests; try again after the seconds in `Retry-After`.",
     503: "The studio cannot do this now; try again after the seconds in `Retry-After`.",
 }
+HOST = "The request names another host than the address that the studio was started with (`adjudge serve --url`)."
 TABLE = {"schema": {"type": "string", "format": "binary"}}
 IMPORT_BODY = {
     "required": True,
@@ -57,6 +59,7 @@ IMPORT_BODY = {
         "application/octet-stream": TABLE,
     },
 }
+FILES = {export.kind.partition(";")[0]: TABLE for export in EXPORTS.values()}
 BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="An API token, which begins with `adj_`.")
 
 router = APIRouter(
@@ -82,8 +85,9 @@ def needs(scope: str) -> Any:
 
 
 def _page(name: str, rows: list[Row], most: int, after: int) -> dict[str, Any]:
-    """Return rows with the number to continue after; a full page may be the last, and the next one is then empty."""
-    return {name: rows, "next": rows[-1]["id"] if rows else after, "more": len(rows) == most}
+    """Return the first ``most`` rows with the number to continue after, and whether there are more."""
+    page = rows[:most]
+    return {name: page, "next": page[-1]["id"] if page else after, "more": len(rows) > most}
 
 
 @router.get("/judgments", dependencies=[needs("export")], summary="Judgments that were accepted")
@@ -96,7 +100,7 @@ async def judgments(
     reinstatements of judges change `counts` of earlier judgments: follow the events `judge.excluded` and
     `judge.reinstated`.
     """
-    rows = await studio_of(request).read(feeds.judgment_feed, after, most, pseudonyms)
+    rows = await studio_of(request).read(feeds.judgment_feed, after, most + 1, pseudonyms)
     return schemas.Judgments.model_validate(_page("judgments", rows, most, after))
 
 
@@ -143,7 +147,7 @@ async def assignments(
     pseudonyms: Pseudonyms = False,
 ) -> schemas.Assignments:
     """Read assignments by their numbers. An assignment changes when it ends: follow the events for that."""
-    rows = await studio_of(request).read(feeds.assignment_feed, after, most, pseudonyms, state)
+    rows = await studio_of(request).read(feeds.assignment_feed, after, most + 1, pseudonyms, state)
     return schemas.Assignments.model_validate(_page("assignments", rows, most, after))
 
 
@@ -153,12 +157,16 @@ async def people(
 ) -> schemas.People:
     """Read people by their numbers."""
     studio = studio_of(request)
-    rows = await studio.read(feeds.people_feed, studio.ledger, after, most, pseudonyms)
+    rows = await studio.read(feeds.people_feed, studio.ledger, after, most + 1, pseudonyms)
     return schemas.People.model_validate(_page("people", rows, most, after))
 
 
 @router.post(
-    "/invitations", dependencies=[Depends(check_host)], status_code=201, summary="Invite a judge or a reviewer"
+    "/invitations",
+    dependencies=[Depends(check_host)],
+    status_code=201,
+    summary="Invite a judge or a reviewer",
+    responses={421: {"model": schemas.Error, "description": HOST}},
 )
 async def invite(
     request: Request, body: schemas.NewInvitation, token: Annotated[str, needs("invite")]
@@ -189,7 +197,7 @@ async def live(request: Request) -> schemas.Live:
     dependencies=[needs("export")],
     summary="A complete export as a file",
     response_class=Response,
-    responses={200: {"description": "The file.", "content": {"application/octet-stream": TABLE}}},
+    responses={200: {"description": "The file.", "content": FILES}},
 )
 async def exports(
     request: Request,

@@ -19,6 +19,7 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData, UploadFile
 
 from adjudge.data.files import read_content
+from adjudge.errors import quote
 from adjudge.studio.campaign import add_documents, add_pairs
 from adjudge.studio.campaign_files import GOLD_FILE, POOL_FILE, SETS_FILE, TOPICS_FILE
 from adjudge.studio.desk.campaign_edits import (
@@ -58,6 +59,7 @@ router = APIRouter(prefix=BASE)
 LARGEST_ID = (1 << 31) - 1
 ROWS = 100  # of a list on one page
 MOST_PREVIEW = 20_000  # characters
+LONGEST_NAME = 240  # bytes of the name of a file
 Find = Annotated[str, Query(max_length=200)]
 Name = Annotated[str, Query(max_length=200)]
 Number = Annotated[int, Path(le=LARGEST_ID)]
@@ -334,17 +336,21 @@ async def _uploaded_contents(studio: Studio, form: FormData, folder: FilePath) -
     """Store uploaded files in a temporary folder, and return what writes the campaign's files with them."""
     contents: dict[str, Content] = {}
     for name, file, add in (("documents", DOCUMENTS_FILE, add_documents), ("pairs", POOL_FILE, add_pairs)):
-        source = await _store_upload(form.get(name), folder)
+        source = await store_upload(form.get(name), folder / name)
         if source is not None:
             contents[file] = partial(add, studio.campaign, source)
     return contents
 
 
-async def _store_upload(upload: UploadFile | str | None, folder: FilePath) -> FilePath | None:
-    """Store an uploaded file under its own name in a temporary folder; None if there is none."""
+async def store_upload(upload: UploadFile | str | None, folder: FilePath) -> FilePath | None:
+    """Store an uploaded file under its own name in a folder of a temporary one; None if there is none."""
     if not isinstance(upload, UploadFile) or not upload.filename:
         return None
-    path = folder / re.sub(r"[^\w. -]", "_", upload.filename)[-100:].lstrip(". ")
+    name = re.sub(r"[\x00-\x1f\x7f]", "_", upload.filename.replace("\\", "/").rpartition("/")[2]).lstrip(". ")
+    path = folder / (name.encode(errors="replace")[-LONGEST_NAME:].decode(errors="ignore") or "file")
+    if path.exists():
+        raise Refused(422, "twice", f"Two files are called {quote(path.name)}: rename one.")
+    folder.mkdir(exist_ok=True)
     with open(path, "wb") as file:
         while piece := await upload.read(1 << 20):
             file.write(piece)
@@ -410,7 +416,7 @@ async def restore(request: Request, number: Number) -> Response:
     found = await studio.read(read_revision, number)
     if found is None or found[1] is None:
         raise Refused(404, "revision", "There is no such revision, or its content is not kept.")
-    edit = Edit({found[0].file: found[1]}, source="restored")
+    edit = Edit({found[0].file: found[1]}, _base(form, found[0].file), "restored")
 
     async def again(problems: Sequence[str]) -> Response:
         return _campaign_page(request, caller, "campaign_problems.html", "Not restored", problems=problems)

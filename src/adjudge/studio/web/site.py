@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import re
 import secrets
+import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
@@ -24,27 +27,30 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, InputError
 from adjudge.studio.access import RateLimiter, hash_token, may, verify_password
-from adjudge.studio.clone import make_clone, note_clone
+from adjudge.studio.campaign import Sources
+from adjudge.studio.clone import make_campaign, make_clone, note_clone
+from adjudge.studio.desk.campaign_edits import changed_outside
 from adjudge.studio.desk.decisions import archive_campaign
 from adjudge.studio.record.ledger import Person
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Overview, Site, overview, roles
 from adjudge.studio.studio import Studio
-from adjudge.studio.web.app import create_app, open_campaign, set_address
+from adjudge.studio.web.app import FAULT, allowed_methods, create_app, note_fault, open_campaign, set_address
 from adjudge.studio.web.bundle import STATIC
-from adjudge.studio.web.operations import Observe, SiteMeters, is_local, unready_reason
+from adjudge.studio.web.operations import PROBE_METHODS, Observe, SiteMeters, is_local, unready_reason
 from adjudge.studio.web.render import fill, front_page, preferred_language, texts
+from adjudge.studio.web.routes_campaign import store_upload
 from adjudge.studio.web.routes_sign_in import KNOWN_ROLES
 from adjudge.studio.web.security import (
     SITE_COOKIE,
-    UNKNOWN_BYTES,
     Caller,
     Headers,
     has_tls,
@@ -64,9 +70,17 @@ RATES = {"sign-in": (120, 600.0), "change": (20, 600.0)}  # failures and clones 
 MOST_ASKED = 50  # campaigns that are asked about one password
 MOST_VISITS = 5_000
 MOST_PEOPLE = 1_000  # in the table of roles
+MOST_FILES = 1_000  # of documents and the others, in one upload
+UPLOADED = ("topics", "documents", "pairs", "gold")  # files of a new campaign
+UPLOAD_BYTES = {"/new-campaign": 100_000_000}
+NO_PASSWORD = (
+    "You have no password at this campaign, so you could not sign in to the clone. "
+    "Make a link for a new password on its page People first."
+)
 DONE = {
     "archived": "The campaign is archived: it can be read and exported, and nothing is added to it.",
     "reopened": "The campaign is open again.",
+    "created": "The campaign was created. Check its settings and gold before you invite judges.",
     "cloned": "The campaign was cloned. Check its settings and gold before you invite judges.",
 }
 
@@ -116,7 +130,10 @@ class SiteApp:
         front.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")
         for error in (Refused, AdjudgeError, RequestValidationError, HTTPException):
             front.add_exception_handler(error, _handle_error)
-        front.add_middleware(Headers, most_bytes=UNKNOWN_BYTES)  # its forms are short, and strangers may send them
+        front.add_exception_handler(Exception, _handle_fault)
+        front.add_middleware(
+            Headers, path_limits=UPLOAD_BYTES, is_known=lambda request: self.visit(request) is not None
+        )
         front.add_middleware(Observe)
         return front
 
@@ -137,6 +154,13 @@ class SiteApp:
         await self._running.enter_async_context(app.router.lifespan_context(app))
         self.campaigns[name] = Served(studio, app)
         return self.campaigns[name]
+
+    async def open(self, name: str) -> Served:
+        """Serve a campaign that was written a moment ago."""
+        await asyncio.to_thread(self.site.open, self.site.folder / name, open_campaign)
+        if name in self.site.problems:
+            raise Refused(503, "hindered", self.site.problems[name])
+        return await self.serve(name, self.site.studios[name])
 
     def set_address(self, host: str, port: int, url: str | None) -> None:
         """Set the address with which all links of all campaigns begin."""
@@ -206,15 +230,31 @@ def create_site(site: Site) -> SiteApp:
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:
-    """Answer a request that cannot be carried out with a page that says why."""
+    """Answer a request that cannot be carried out with a page that says why, or as JSON for programs."""
     status = error.status_code if isinstance(error, HTTPException) else getattr(error, "status", 422)
     message = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    allow = {"Allow": ", ".join(allowed_methods(request))} if status == 405 else {}
+    if "/api/" in request.url.path:
+        content = {"error": message, "code": getattr(error, "code", "http")}
+        return JSONResponse(content, status, headers={**allow, **_wait(status)})
     if isinstance(error, Refused) and error.code in (words := texts_of(request)):
         message = fill(words[error.code], **error.more)
     if isinstance(error, RequestValidationError):
         message = "A value of this form is missing or too long."
-    wait = {"Retry-After": "60"} if status in (429, 503) else {}
-    return front_page(request, "message.html", status, headers=wait, message=message, link="/", link_text="")
+    return front_page(
+        request, "message.html", status, headers={**allow, **_wait(status)}, message=message, link="/", link_text=""
+    )
+
+
+def _wait(status: int) -> dict[str, str]:
+    """Return the header that says when a request may be sent again, for statuses that have it."""
+    return {"Retry-After": "60"} if status in (429, 503) else {}
+
+
+async def _handle_fault(request: Request, error: Exception) -> Response:
+    """Answer an unexpected error; the log has the traceback."""
+    page = front_page(request, "message.html", 500, message=FAULT, link="/", link_text="")
+    return note_fault(request, error, page)
 
 
 # Asking a campaign
@@ -445,21 +485,61 @@ async def archive(request: Request, name: str, csrf: Text = "", archived: Text =
     return RedirectResponse(f"/?done={'archived' if archived == '1' else 'reopened'}", 303)
 
 
+@router.post("/new-campaign")
+async def create(request: Request) -> Response:
+    """Create a campaign of uploaded files in a new folder beside the others, and serve it at once."""
+    site = site_of(request)
+    visit = site.visit(request)
+    people = {name: caller.person for name, caller in site.callers(visit).items()}
+    homes = [name for name, person in people.items() if visit and same_name(person, visit)]
+    home = next((name for name in homes if may(people[name].role, "archive")), None)
+    if visit is None or home is None:  # before anything of a file is read
+        raise Refused(401, "sign in", "Please sign in again, as a lead of a campaign.")
+    lead, folder_of_lead = people[home], site.site.studios[home].campaign.folder
+    async with request.form(max_files=MOST_FILES, max_fields=10) as form:
+        _check_csrf(visit, str(form.get("csrf", "")))
+        _check_rate(request, "change")
+        folder, title = (str(form.get(name, "")).strip() for name in ("folder", "title"))
+        async with site.changing:
+            site.site.check_name(folder)
+            await _create_files(form, lead, folder_of_lead, site.site.folder / folder, title)
+            new = await site.open(folder)
+    return await _enter(request, visit, new, lead.name, "/?done=created")
+
+
+async def _create_files(form: FormData, lead: Person, home: Path, target: Path, title: str) -> None:
+    """Write a new campaign of uploaded files; problems name the files as they were called."""
+    with tempfile.TemporaryDirectory() as uploads:
+        stored: dict[str, Path] = {}
+        for field in UPLOADED:
+            for upload in form.getlist(field):
+                if path := await store_upload(upload, Path(uploads) / field):
+                    stored[field] = path.parent if field in stored else path  # several documents are a folder
+        if not stored.keys() >= {"topics", "documents"}:
+            raise Refused(422, "missing", "A campaign needs a file of topics and one of documents.")
+        sources = Sources(stored["topics"], stored["documents"], stored.get("pairs"), gold=stored.get("gold"))
+        try:
+            await asyncio.to_thread(make_campaign, sources, lead, home, target, title or None)
+        except InputError as error:
+            raise Refused(422, "problems", re.sub(rf"{re.escape(uploads)}/(\w+/)?", "", str(error))) from error
+
+
 @router.post("/campaigns/{name}/clone")
 async def clone(request: Request, name: str, csrf: Text = "", folder: Text = "", title: Text = "") -> Response:
     """Clone a campaign into a new folder beside the others, and serve the clone at once."""
     visit, served, caller = _lead_at(request, name, "archive", csrf)
+    if not caller.person.password:
+        raise Refused(409, "no password", NO_PASSWORD)
     _check_rate(request, "change")
     site, folder = site_of(request), folder.strip()
     async with site.changing, served.studio.editing:
         site.site.check_name(folder)
         target, campaign = site.site.folder / folder, served.studio.campaign
-        created = await asyncio.to_thread(make_clone, campaign, caller.person, target, title.strip() or None)
+        if outside := await asyncio.to_thread(served.studio.watch.changed, served.studio.ledger.files):
+            raise Refused(409, "files", changed_outside(outside))
+        await asyncio.to_thread(make_clone, campaign, caller.person, target, title.strip() or None)
         await served.studio.do(note_clone, caller.person.id, folder)
-        await asyncio.to_thread(site.site.open, created.campaign.folder, open_campaign)
-        if folder in site.site.problems:
-            raise Refused(503, "hindered", site.site.problems[folder])
-        new = await site.serve(folder, site.site.studios[folder])
+        new = await site.open(folder)
     return await _enter(request, visit, new, caller.person.name, "/?done=cloned")
 
 
@@ -505,7 +585,7 @@ async def campaign_without_slash(request: Request, name: str) -> Response:
     return await campaign_page(request, name)
 
 
-@router.get("/c/{name}/{rest:path}")
+@router.api_route("/c/{name}/{rest:path}", methods=["GET", "POST"])
 async def campaign_page(request: Request, name: str, rest: str = "") -> Response:
     """Redirect to a campaign, or say that it cannot be served at the moment."""
     site = site_of(request)
@@ -519,13 +599,13 @@ async def campaign_page(request: Request, name: str, rest: str = "") -> Response
 # What operators see
 
 
-@router.get("/healthz", include_in_schema=False)
+@router.api_route("/healthz", methods=PROBE_METHODS, include_in_schema=False)
 async def healthz() -> dict[str, str]:
     """Say that the process lives."""
     return {"status": "alive"}
 
 
-@router.get("/readyz", include_in_schema=False)
+@router.api_route("/readyz", methods=PROBE_METHODS, include_in_schema=False)
 async def readyz(request: Request) -> Response:
     """Say whether every campaign that is served can save work; if not, 503 and the reason of the first."""
     served = site_of(request).campaigns
@@ -543,7 +623,9 @@ async def metrics(request: Request) -> Response:
     """Send the metrics of all campaigns to this machine; programs elsewhere read those of one campaign with a token."""
     if not is_local(request):
         raise Refused(401, "token", "Read the metrics of one campaign at its address, with an API token of it.")
-    meters = {name: served.app.state.meters for name, served in site_of(request).campaigns.items()}
+    site = site_of(request)
+    meters = {name: served.app.state.meters for name, served in site.campaigns.items()}
     for each in meters.values():
         await each.measure()
-    return Response(generate_latest(SiteMeters(meters)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    unserved = len(site.site.problems)
+    return Response(generate_latest(SiteMeters(meters, unserved)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
