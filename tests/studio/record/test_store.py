@@ -159,6 +159,15 @@ def test_too_many_waiting_are_told_so(crowd, monkeypatch):
     assert len(messages) == 3
 
 
+def test_a_link_to_a_database_has_the_same_lock(file_crowd, tmp_path, monkeypatch):
+    """There is one writer, by whatever path it finds the file."""
+    created = file_crowd(FREE)
+    (tmp_path / "link.db").symlink_to(created.folder / "studio.db")
+    monkeypatch.setenv("ADJUDGE_DATABASE", f"sqlite:///{tmp_path / 'link.db'}")
+    with pytest.raises(InputError, match="another adjudge is writing to this campaign"):
+        open_store(created.campaign)
+
+
 def test_a_lost_lock_is_taken_anew_or_nothing_is_written(crowd, database):
     """When PostgreSQL ends the writer's connection, the next commit holds the lock again, or another studio has it."""
     if database != "postgresql":

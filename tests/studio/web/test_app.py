@@ -375,3 +375,39 @@ def test_a_database_that_is_none_is_said(desk_folder):
     (desk_folder / "studio.db").write_bytes(b"this is no database, but long enough to be taken for one" * 20)
     with pytest.raises(InputError, match=r"studio\.db: the database is damaged \(file is not a database\)"):
         app.open_campaign(str(desk_folder))
+
+
+PAGES = (
+    "",
+    "/live",
+    "/charts",
+    "/judges",
+    "/gold",
+    "/items",
+    "/audit",
+    "/data",
+    "/data/judgments",
+    "/people",
+    "/history",
+)
+
+
+@pytest.mark.parametrize("spoil", ["head", "pages"])
+def test_a_record_that_is_damaged_under_a_running_studio_is_said(file_site, caplog, spoil):
+    """Every page of the desk answers, with a sentence if it cannot read the record, and the log has no traceback."""
+    place = file_site()
+    lead = place.made.person("lea", "lead")
+    place.made.through(place.made.person("ann"))
+    place.made.store.checkpoint()
+    database = place.made.folder / "studio.db"
+    for path in PAGES:
+        assert place.ask("GET", f"/desk{path}", lead).status_code in (200, 404), path
+    with database.open("rb+") as file:
+        file.seek(0 if spoil == "head" else 4096)
+        file.write(b"damage" * (16 if spoil == "head" else (database.stat().st_size - 4096) // 6))
+    answers = [place.ask("GET", f"/desk{path}", lead) for path in PAGES]
+    hindered = [answer for answer in answers if answer.status_code == 503]
+    assert {answer.status_code for answer in answers} <= {200, 404, 503}
+    assert len(hindered) >= 3
+    assert all("The record cannot be read: the database is damaged" in answer.text for answer in hindered)
+    assert not [record for record in caplog.records if record.exc_info]

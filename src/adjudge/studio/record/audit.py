@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, and_, func, inspect, or_, select
 
 from adjudge.data.files import decode_content
 from adjudge.errors import Problems
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.record import schema as s
-from adjudge.studio.record.row_hashes import BEGINNING, changed_rows
-from adjudge.studio.record.seal import seal_faults
+from adjudge.studio.record.row_hashes import BEGINNING, changed_rows, without_sign_of_zero
+from adjudge.studio.record.seal import is_complete, seal_faults
 from adjudge.studio.settings import FILE as SETTINGS_FILE
 from adjudge.studio.settings import Settings, read_settings
 
@@ -77,7 +77,7 @@ OUTCOMES = ("passed", "returned", "approved", "submitted", "released", "expired"
 
 def judgments_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return the hash of judgments that were accepted together, as the audit log has it."""
-    values = [[row[name] for name in HASHED] for row in rows]
+    values = [[without_sign_of_zero(row[name]) for name in HASHED] for row in rows]
     return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -106,7 +106,7 @@ def _seal(connection: Connection, campaign: Campaign) -> Iterator[str]:
 
 def _rows(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for rows that differ from the hashes in the audit log."""
-    yield from changed_rows(connection)
+    yield from changed_rows(connection, is_complete(connection, campaign.folder))
 
 
 def _chain(connection: Connection, campaign: Campaign) -> Iterator[str]:
@@ -245,6 +245,8 @@ def _most_judgments(settings: Settings) -> int:
 def _earlier_settings(connection: Connection) -> Iterator[Settings]:
     """Yield the settings that the campaign has had."""
     columns = s.revisions.c
+    if not _has_revisions(connection):
+        return
     for packed in connection.scalars(select(columns.packed).where(columns.file == SETTINGS_FILE)):
         text = decode_content(zlib.decompress(packed), SETTINGS_FILE, empty=True).text
         yield read_settings(text, Problems())
@@ -253,9 +255,16 @@ def _earlier_settings(connection: Connection) -> Iterator[Settings]:
 def _revisions(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for revisions of the campaign's files whose content is not what was recorded."""
     columns = s.revisions.c
+    if not _has_revisions(connection):
+        return
     for number, sha256, packed in connection.execute(select(columns.id, columns.sha256, columns.packed)):
         if packed is not None and hashlib.sha256(zlib.decompress(packed)).hexdigest() != sha256:
             yield f"revision {number}: its content is not the one that was recorded"
+
+
+def _has_revisions(connection: Connection) -> bool:
+    """Return whether a database has revisions; one of the first version has none."""
+    return inspect(connection).has_table(s.revisions.name)
 
 
 def _gold(connection: Connection, campaign: Campaign) -> Iterator[str]:

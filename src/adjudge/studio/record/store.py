@@ -183,13 +183,13 @@ class Store:
         self._thread: threading.Thread | None = None
         self._stale = False  # whether the ledger may differ from the disk
         self._head = self._sealed = Link()  # what is committed, and what is in the seal
-        self.seal: Callable[[Link], None] | None = None  # renews the seal in the campaign's folder
+        self.seal: Callable[[Link, bool], None] | None = None  # renews the seal: the head, and whether it is complete
         self.notes: tuple[str, ...] = ()  # on how the database was attached to the folder
         self.on_commit: Callable[[int, float], None] = lambda commands, seconds: None
         self.failures, self.failure, self.failed_at = 0, "", -math.inf  # commits; the last reason, and when (monotonic)
         try:
             if url.get_backend_name() == "sqlite":
-                self._lock_holder.enter_context(_exclusive_lock(Path(str(url.database))))
+                self._lock_holder.enter_context(_exclusive_lock(Path(str(url.database)).resolve()))
             else:
                 event.listen(self._writer, "connect", self._lock)
             with self._writer.begin() as connection:
@@ -236,7 +236,7 @@ class Store:
         if self.seal is not None:
             with contextlib.suppress(Exception):  # a full disk: the next start seals what is not sealed
                 self.do(partial(seal_rows, closing=True))
-                self.renew_seal()
+                self.renew_seal(complete=True)
             self.seal = None
         self._lock_holder.close()
         self._writer.dispose()
@@ -248,11 +248,11 @@ class Store:
             with contextlib.closing(sqlite3.connect(str(self.url.database), timeout=BUSY)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def renew_seal(self) -> None:
-        """Write the head of what is committed to the seal, if it is new."""
+    def renew_seal(self, complete: bool = False) -> None:
+        """Write the head of what is committed to the seal, if it is new or nothing comes after it."""
         head = self._head
-        if self.seal is not None and head not in (self._sealed, Link()):
-            self.seal(head)
+        if self.seal is not None and head != Link() and (complete or head != self._sealed):
+            self.seal(head, complete)
             self._sealed = head
 
     @property

@@ -27,6 +27,7 @@ from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError, InputError, UsageError, quote
 from adjudge.studio.desk.accounts import offer_reset
+from adjudge.studio.record.damage import sentence_of
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Site
 from adjudge.studio.studio import Studio, open_studio
@@ -108,6 +109,7 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app.mount("/static", GZipMiddleware(StaticFilesWithBundle(directory=STATIC)), name="static")
     app.add_exception_handler(Refused, _handle_refused)
     app.add_exception_handler(AdjudgeError, _handle_campaign_error)
+    app.add_exception_handler(DBAPIError, _handle_database_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(Exception, _handle_fault)
@@ -165,6 +167,14 @@ async def _handle_campaign_error(request: Request, error: Exception) -> Response
     """Answer a request that failed because of the campaign's files."""
     LOG.warning("%s %s: %s", request.method, route_template(request.scope), error)
     return error_response(request, 503, "hindered", str(error), retry_after=60)
+
+
+async def _handle_database_error(request: Request, error: Exception) -> Response:
+    """Answer a request whose reading of the record failed: the database is gone, or damaged."""
+    assert isinstance(error, DBAPIError)
+    problem = sentence_of(error, request.app.state.studio.store.url)
+    LOG.warning("%s %s: %s", request.method, route_template(request.scope), problem)
+    return error_response(request, 503, "hindered", f"The record cannot be read: {problem}.", retry_after=60)
 
 
 async def _handle_invalid_request(request: Request, error: Exception) -> Response:
