@@ -21,7 +21,7 @@ from adjudge.data.files import decode_content
 from adjudge.errors import Problems
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.record import schema as s
-from adjudge.studio.record.row_hashes import BEGINNING, changed_rows, without_sign_of_zero
+from adjudge.studio.record.row_hashes import BEGINNING, PIECE, changed_rows, without_sign_of_zero
 from adjudge.studio.record.seal import is_complete, seal_faults
 from adjudge.studio.settings import FILE as SETTINGS_FILE
 from adjudge.studio.settings import Settings, read_settings
@@ -111,7 +111,8 @@ def _rows(connection: Connection, campaign: Campaign) -> Iterator[str]:
 
 def _chain(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for entries of the audit log that were changed, added or removed."""
-    rows = connection.execute(select(s.audit).order_by(s.audit.c.id)).mappings()
+    entries = select(s.audit).order_by(s.audit.c.id).execution_options(yield_per=PIECE)
+    rows = connection.execute(entries).mappings()
     entry = first_broken_entry(dict(row) for row in rows)
     if entry is not None:
         yield f"audit log: entry {entry} does not follow from the one before it"
@@ -128,7 +129,7 @@ def _judgments(connection: Connection, campaign: Campaign) -> Iterator[str]:
             vouched[f"assignment {detail['assignment']}"] = detail["judgments"]
     imports.sort()
     ordered = select(s.judgments).order_by(s.judgments.c.assignment, s.judgments.c.id)
-    rows_by_source = connection.execute(ordered).mappings()
+    rows_by_source = connection.execute(ordered.execution_options(yield_per=PIECE)).mappings()
     present = set()
     for name, rows in groupby(rows_by_source, key=lambda row: _source(imports, row["assignment"], row["id"])):
         present.add(name)
