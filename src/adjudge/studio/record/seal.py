@@ -21,6 +21,7 @@ from sqlalchemy import Connection, func, inspect, select
 
 from adjudge.errors import InputError
 from adjudge.studio.record import schema
+from adjudge.studio.staging import flush
 
 FILE = "seal.json"
 REWRITTEN = "record rewritten"  # the first entry of a record from which a person was erased
@@ -69,6 +70,7 @@ def write_seal(folder: Path, seal: Seal) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, folder / FILE)
+        flush(folder)  # a complete seal must not come back after a power cut, when rows have come after it
     finally:
         draft.unlink(missing_ok=True)
 
@@ -86,7 +88,7 @@ def read_seal(folder: Path) -> Seal | None:
 def parse_seal(text: str) -> Seal:
     """Return the seal in a text, or raise a ValueError or a TypeError."""
     seal = Seal(**json.loads(text))
-    types = (str, int, str, (int, float), str, bool, str)
+    types: tuple[type | tuple[type, ...], ...] = (str, int, str, (int, float), str, bool, str)
     if not all(isinstance(field, type_) for field, type_ in zip(seal, types, strict=True)) or not seal.code.isascii():
         raise TypeError("not a seal")
     return seal

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, text
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from adjudge.errors import InputError
@@ -69,6 +69,8 @@ Row: TypeAlias = dict[str, Any]
 Reply: TypeAlias = Callable[[Any, BaseException | None], None]
 
 PASSWORD_FILE = "ADJUDGE_DATABASE_PASSWORD_FILE"
+DRIVERS = ("sqlite", "postgresql+psycopg")
+EXPECTED = "expected a path, or a URL that begins with postgresql+psycopg://"
 BUSY = 2.0  # seconds to wait for a database that another process has locked
 LOCK_TRIES = 40  # to take the lock of PostgreSQL in this time
 MOST = 500  # commands in one commit
@@ -106,7 +108,13 @@ def database_url(folder: Path, database: str) -> URL:
     database = os.environ.get("ADJUDGE_DATABASE") or database
     if "://" not in database:
         return URL.create("sqlite", database=str(folder / database))
-    url, file = make_url(database), os.environ.get(PASSWORD_FILE)
+    try:
+        url = make_url(database)
+    except (ArgumentError, ValueError):
+        url = URL.create("unknown")
+    if url.drivername not in DRIVERS or (url.drivername == "sqlite" and not url.database):
+        raise InputError(f"the address of the database cannot be used: {EXPECTED}")
+    file = os.environ.get(PASSWORD_FILE)
     return url.set(password=_password(Path(file))) if file else url
 
 
