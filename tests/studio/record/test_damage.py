@@ -113,6 +113,7 @@ def test_an_address_has_no_password():
         ("UPDATE people SET name = x'ff00' WHERE id = 1", "prompts"),
         ("UPDATE revisions SET packed = x'00' WHERE file = 'campaign.toml'", "invite"),
         ("UPDATE outcomes SET ndcg = 'x'", "backup"),
+        ("UPDATE versions SET at = 'x'", "backup"),
     ],
 )
 def test_a_cell_of_another_type_is_one_sentence(database, capsys, tmp_path, statement, command):

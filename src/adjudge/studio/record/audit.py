@@ -97,6 +97,9 @@ def _file(connection: Connection, campaign: Campaign) -> Iterator[str]:
         for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
             if message != "ok":
                 yield f"the database is damaged: {message}"
+    for version, at in connection.execute(select(s.versions.c.version, s.versions.c.at)):  # no entry seals them
+        if not isinstance(at, float | int):
+            yield f"the time of version {version} of the database is no number"
 
 
 def _seal(connection: Connection, campaign: Campaign) -> Iterator[str]:
