@@ -1,5 +1,6 @@
 """Backups, their restore, and the drill."""
 
+import json
 import os
 import sqlite3
 import zipfile
@@ -7,6 +8,7 @@ import zipfile
 import pytest
 import sqlalchemy
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from adjudge.errors import InputError
@@ -14,7 +16,7 @@ from adjudge.studio.backups import HEAD, back_up, check, drill, restore
 from adjudge.studio.campaign import load_campaign
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.audit import find_faults
-from adjudge.studio.record.seal import read_seal
+from adjudge.studio.record.seal import Seal, read_seal
 from adjudge.studio.studio import open_store, reading_campaign
 from tests.studio.conftest import crowd_files
 
@@ -165,3 +167,65 @@ def test_a_backup_cannot_write_outside_of_the_folder(backed, tmp_path, monkeypat
     restore(backed.zip, tmp_path / "again")
     assert not (tmp_path / "evil").exists()
     assert (tmp_path / "again" / "key").read_bytes() != b"x" * 32
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *("[]", "3", "null", '{"rows": {}}', '{"seal": [], "rows": {}}', "[" * 100_000),
+        *('{"seal": SEAL, "rows": {"answers": "x"}}', '{"seal": SEAL, "rows": 3}', '{"seal": LATE, "rows": {}}'),
+    ],
+)
+def test_a_backup_with_a_damaged_head_is_refused(backed, tmp_path, head):
+    """What it says about itself is none of what a backup says: one sentence."""
+    seal = Seal("c", 0, "", 1.0, "")
+    head = head.replace("SEAL", json.dumps(seal._asdict())).replace(
+        "LATE", json.dumps(seal._replace(at=1e300)._asdict())
+    )
+    with zipfile.ZipFile(backed.zip) as archive, zipfile.ZipFile(tmp_path / "x.zip", "w") as changed:
+        for name in archive.namelist():
+            changed.writestr(name, head if name == HEAD else archive.read(name))
+    with pytest.raises(InputError, match="is damaged, or is not a backup"):
+        check(tmp_path / "x.zip")
+
+
+def test_a_backup_that_needs_an_unknown_method_is_refused(backed):
+    """The number of the method of compression is damaged."""
+    content = bytearray(backed.zip.read_bytes())
+    content[content.index(b"PK\1\2") + 10] = 77
+    backed.zip.write_bytes(content)
+    with pytest.raises(InputError, match="is damaged, or is not a backup"):
+        check(backed.zip)
+
+
+def test_a_restore_that_fails_leaves_nothing(backed, tmp_path, monkeypatch):
+    """The folder appears at once and complete; until then, whatever fails leaves no trace."""
+    monkeypatch.setenv("ADJUDGE_DATABASE", "postgresql+psycopg://nobody@127.0.0.1:1/none")
+    with pytest.raises(InputError, match="the database cannot be used"):
+        restore(backed.zip, tmp_path / "again")
+    monkeypatch.setenv("ADJUDGE_DATABASE", "studio.db")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        restore(backed.zip, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".restore")]
+
+
+def test_a_snapshot_that_does_not_fit_is_said(backed, tmp_path, monkeypatch):
+    """The temporary folder is full, not the disk of the campaign; an earlier backup stays."""
+
+    def full(*_):
+        raise OperationalError("", {}, sqlite3.OperationalError("database or disk is full"))
+
+    monkeypatch.setattr("adjudge.studio.backups._snapshot", full)
+    before = backed.zip.read_bytes()
+    with (
+        backed.store.reading() as connection,
+        pytest.raises(InputError, match="is full: name a folder with more space in TMPDIR"),
+    ):
+        back_up(connection, backed.campaign, backed.zip)
+    assert backed.zip.read_bytes() == before

@@ -65,6 +65,7 @@ def serve(
     folder = folders[0] if folders else None
     _check(folders or [], demo, still, url)
     require_studio()
+    from adjudge.studio.record.private import private_files
     from adjudge.studio.site import find_campaigns
     from adjudge.studio.web import app
     from adjudge.studio.web.operations import LOGS, configure_log
@@ -73,6 +74,7 @@ def serve(
         raise UsageError(f"--log is {quote(log)}, expected one of {quoted(LOGS)}")
     configure_log(log)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(private_files())  # also those that are written later
         app.check_port(host, port)
         campaigns = find_campaigns(folders or [])
         if campaigns and campaigns != [Path(folder or "")]:

@@ -17,14 +17,16 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import URL, Connection, Engine, func, insert, inspect, select
+from sqlalchemy.exc import OperationalError
 
-from adjudge.data.write import write_file
 from adjudge.errors import InputError
 from adjudge.studio.campaign import FILES, Campaign, load_campaign
+from adjudge.studio.desk.exports import write_chunks
 from adjudge.studio.record import schema
 from adjudge.studio.record.audit import content_faults
 from adjudge.studio.record.damage import address, explained
@@ -35,7 +37,13 @@ from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.studio import open_store, reading_campaign
 
 COPIED_ROWS = 10_000  # copied at a time
+PIECE = 1 << 20  # bytes of a backup that are in memory at a time
 DATABASE, HEAD = "studio.db", "head.json"
+# what a damaged archive can cause; RuntimeError for methods of compression and encryption that there are not
+DAMAGED = (
+    *(ArithmeticError, EOFError, LookupError, RuntimeError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 class Backup(NamedTuple):
@@ -62,7 +70,12 @@ def back_up(connection: Connection, campaign: Campaign, out: Path) -> int:
     """Write a zip file of the campaign, check that it can be read, and return how many rows it holds."""
     with tempfile.TemporaryDirectory() as folder, private_files():
         database = Path(folder) / DATABASE
-        rows = _snapshot(connection, database)
+        try:
+            rows = _snapshot(connection, database)
+        except OperationalError as error:
+            if "full" in str(error.orig):
+                raise InputError(f"{error.orig}: name a folder with more space in TMPDIR", folder) from error
+            raise
         packed = Path(folder) / "backup.zip"
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in FILES:
@@ -73,7 +86,8 @@ def back_up(connection: Connection, campaign: Campaign, out: Path) -> int:
         with zipfile.ZipFile(packed) as archive:
             if (damaged := archive.testzip()) is not None:
                 raise InputError(f"{damaged} is damaged in the new backup: is the disk full?", str(out))
-        write_file(packed.read_bytes(), out)
+        with open(packed, "rb") as file:
+            write_chunks(iter(partial(file.read, PIECE), b""), str(out))
     return sum(rows.values())
 
 
@@ -125,12 +139,10 @@ def restore(file: Path, folder: Path, erase: str = "", comments: bool = False) -
         if erase:
             _erase(unpacked / DATABASE, erase, comments)
         url = database_url(folder, campaign.settings.store.database)
-        _place_database(unpacked / DATABASE, url, unpacked, folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if folder.exists():
-            folder.rmdir()
+        with explained(url, campaign):
+            _place_database(unpacked / DATABASE, url, unpacked, folder)
         (unpacked / HEAD).unlink(missing_ok=True)
-        shutil.copytree(unpacked, folder)
+        unpacked.replace(folder)  # complete or not at all; an empty folder is replaced
     reason = f"restored from a backup of {backup.made}, entry {backup.seal.entry}"
     with private_files():
         open_store(load_campaign(folder), accept=reason).close()
@@ -185,19 +197,21 @@ def _unpacked(file: Path, beside: Path) -> Iterator[tuple[Path, Backup]]:
     """Unpack the known files of a backup to a temporary folder; nothing else in the archive is touched."""
     beside.mkdir(parents=True, exist_ok=True)
     with private_files(), tempfile.TemporaryDirectory(prefix=".restore-", dir=beside) as temporary:
+        unpacked = Path(temporary) / "campaign"
+        unpacked.mkdir()
         try:
             with zipfile.ZipFile(file) as archive:
                 names = {*archive.namelist()} & {*FILES, DATABASE, HEAD}
                 for name in names:
-                    archive.extract(name, temporary)
+                    archive.extract(name, unpacked)
             if DATABASE not in names:
                 raise LookupError("it contains no database")
-            backup = _manifest(Path(temporary))
+            backup = _manifest(unpacked)
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", str(file)) from error
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, LookupError, TypeError) as error:
+            raise InputError(f"cannot be unpacked: {error.strerror}", str(file)) from error
+        except DAMAGED as error:
             raise InputError(f"is damaged, or is not a backup ({error}): use another one", str(file)) from error
-        yield Path(temporary), backup
+        yield unpacked, backup
 
 
 def _manifest(unpacked: Path) -> Backup:
@@ -205,7 +219,10 @@ def _manifest(unpacked: Path) -> Backup:
     if not (unpacked / HEAD).exists():
         return Backup(Seal("", 0, "", (unpacked / DATABASE).stat().st_mtime, ""), {})
     content: dict[str, Any] = json.loads((unpacked / HEAD).read_text("utf-8"))
-    return Backup(parse_seal(json.dumps(content["seal"])), dict(content["rows"]))
+    rows = {name: int(rows) for name, rows in dict(content["rows"]).items() if name in schema.METADATA.tables}
+    seal = parse_seal(json.dumps(content["seal"]))
+    datetime.fromtimestamp(seal.at, UTC)  # which raises an error if it is no time
+    return Backup(seal, rows)
 
 
 def _checked(unpacked: Path, backup: Backup, file: Path) -> tuple[Campaign, int]:

@@ -33,8 +33,8 @@ def stage(folder: Path, write: Callable[[Path], None], files: Sequence[str]) -> 
             continue
         if present.exists():
             shutil.copymode(present, path)
-        _flush(path)
-    _flush(staging)
+        flush(path)
+    flush(staging)
     return staging
 
 
@@ -47,7 +47,7 @@ def staged_files(folder: Path) -> list[Path]:
 def publish(folder: Path) -> None:
     """Move staged files to their places; they are in the database."""
     os.rename(folder / STAGED, folder / RECORDED)
-    _flush(folder)
+    flush(folder)
     finish(folder)
 
 
@@ -63,7 +63,7 @@ def finish(folder: Path) -> None:
                     path.unlink()
                 else:
                     os.replace(path, folder / path.name)
-        _flush(folder)
+        flush(folder)
         with contextlib.suppress(FileNotFoundError):
             recorded.rmdir()
     except OSError as error:
@@ -122,7 +122,7 @@ class Watch:
         return self._read[name][1]
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Write a file or a folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

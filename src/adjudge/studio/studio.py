@@ -273,7 +273,8 @@ def open_studio(folder: str | os.PathLike[str], accept: str = "") -> Studio:
     """Open a campaign for writing: its files are checked, its database is brought up to date (see ``attach``)."""
     campaign = load_campaign(folder)
     store = open_store(campaign, accept=accept)
-    keep_index(campaign.documents, campaign.settings.documents.most_bytes)
+    with private_files():
+        keep_index(campaign.documents, campaign.settings.documents.most_bytes)
     return Studio(campaign, store, Signer(load_key(campaign.folder)))
 
 

@@ -1,6 +1,7 @@
 """Damaged files: one sentence at every command that reads the record."""
 
 import random
+import sqlite3
 
 import pytest
 import sqlalchemy
@@ -103,3 +104,27 @@ def test_a_check_that_fails_is_a_problem():
 def test_an_address_has_no_password():
     """The URL of a server is shown without its secret."""
     assert address(URL.create("postgresql+psycopg", "me", "secret", "host", database="x")).count("***") == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "command"),
+    [
+        ("UPDATE people SET name = x'ff00' WHERE id = 1", "invite"),
+        ("UPDATE people SET name = x'ff00' WHERE id = 1", "prompts"),
+        ("UPDATE revisions SET packed = x'00' WHERE file = 'campaign.toml'", "invite"),
+        ("UPDATE outcomes SET ndcg = 'x'", "backup"),
+        ("UPDATE versions SET at = 'x'", "backup"),
+    ],
+)
+def test_a_cell_of_another_type_is_one_sentence(database, capsys, tmp_path, statement, command):
+    """A value that is no text, no number or no compressed file."""
+    with sqlite3.connect(database) as file:
+        for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            file.execute(f"DROP TRIGGER {name}")
+        assert file.execute(statement).rowcount
+    file.close()
+    options = {"prompts": ("--judge", "model"), "backup": ("--out", str(tmp_path / "out.zip"))}.get(command, ())
+    code, lines = run(database, capsys, command, *options)
+    assert (code, len(lines)) == (1, 1), lines
+    assert "studio.db: the database is damaged (" in lines[0]
+    assert run(database, capsys, "verify")[0] == 1

@@ -1,8 +1,10 @@
 """Modes of files and folders."""
 
+import os
+
 from adjudge.studio.campaign import load_campaign
 from adjudge.studio.record.private import make_private, private_files
-from adjudge.studio.studio import open_store
+from adjudge.studio.studio import open_store, open_studio
 from tests.studio.conftest import crowd_files
 
 
@@ -48,3 +50,17 @@ def test_new_files_are_private_and_the_umask_comes_back(tmp_path):
     (tmp_path / "out").write_text("x")
     assert (tmp_path / "in").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "out").stat().st_mode & 0o077 != 0
+
+
+def test_an_opened_campaign_keeps_its_index_private(tmp_path, monkeypatch):
+    """Whatever the umask is, so that the next start has nothing to repair."""
+    folder = crowd_files(tmp_path / "c", "[qualification]\nrequired = false\n")
+    monkeypatch.setattr("adjudge.studio.documents.SETTLED", 0.0)
+    before = os.umask(0)
+    try:
+        open_studio(folder).store.close()
+    finally:
+        os.umask(before)
+    assert "documents.index" in modes(folder)
+    assert not any(modes(folder).values()), modes(folder)
+    assert make_private(folder) == ()

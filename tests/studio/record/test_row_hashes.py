@@ -2,7 +2,9 @@
 
 import json
 
+from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 from adjudge.studio.record import schema as s
+from adjudge.studio.record.audit import find_faults
 from adjudge.studio.record.row_hashes import (
     BEGINNING,
     SECONDS,
@@ -16,6 +18,7 @@ from adjudge.studio.record.row_hashes import (
     sealed_tables,
     tallies_of,
 )
+from adjudge.studio.studio import reading_campaign
 
 ROW = {"id": 1, "at": 5, "name": "paused", "value": "1", "by": None}
 
@@ -83,3 +86,13 @@ def test_every_table_without_ids_has_an_order_in_time():
     assert orders["slots"] == ["set", "slot"]
     assert orders["recovery_codes"] == ["factor", "hash"]
     assert all(order[0] == "at" for name, order in orders.items() if name not in ("slots", "recovery_codes"))
+
+
+def test_the_sign_of_zero_is_not_hashed(crowd):
+    """SQLite does not store it, PostgreSQL does, and a judge may send it: the record must still verify."""
+    created = crowd("[qualification]\nrequired = false\n")
+    created.through(created.person("ann"), seconds=-0.0)
+    created.do(import_judgments, None, [ImportedJudgment(1, "t0", "d0-1", "bob", 1, seconds=-0.0)], {}, "a.csv")
+    created.store.close()
+    with reading_campaign(created.folder) as (campaign, connection):
+        assert find_faults(connection, campaign) == []

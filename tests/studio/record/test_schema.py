@@ -5,12 +5,14 @@ import sqlalchemy
 from sqlalchemy import func, insert, select
 from sqlalchemy.pool import NullPool
 
+from adjudge.errors import InputError
 from adjudge.studio.backups import back_up, restore
 from adjudge.studio.desk import decisions as lead
 from adjudge.studio.desk.decisions import read_past
 from adjudge.studio.desk.imports import ImportedJudgment, import_judgments
 from adjudge.studio.record import schema as s
 from adjudge.studio.record.audit import Link, find_faults, next_entry
+from adjudge.studio.record.revisions import list_changes
 from adjudge.studio.record.schema import counts, excluded, judgments, stands
 from adjudge.studio.record.store import Change
 from adjudge.studio.studio import open_store, reading_campaign
@@ -142,6 +144,11 @@ def test_a_campaign_of_version_1_is_migrated_verified_and_served(crowd):
     judged = created.store.ledger.items.judged.tolist()
     created.store.close()
     assert brought_back(created)
+    with reading_campaign(created.folder) as (campaign, connection):
+        assert find_faults(connection, campaign) == []  # it can be verified before it is brought up to date
+    message = r"lacks a table .*revisions.*: if it is of an earlier version, back it up"
+    with pytest.raises(InputError, match=message), reading_campaign(created.folder) as (_, connection):
+        list_changes(connection)
     store = open_store(created.campaign)
     assert store.notes == ()
     assert store.ledger.items.judged.tolist() == judged

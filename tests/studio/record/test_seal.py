@@ -11,8 +11,9 @@ from sqlalchemy.pool import NullPool
 
 from adjudge.errors import InputError
 from adjudge.studio.campaign import load_campaign
-from adjudge.studio.record.audit import find_faults
-from adjudge.studio.record.seal import FILE, compare_head, read_head, read_seal
+from adjudge.studio.record import schema
+from adjudge.studio.record.audit import Link, find_faults, next_entry
+from adjudge.studio.record.seal import FILE, compare_head, read_head, read_seal, signed, write_seal
 from adjudge.studio.record.store import Change
 from adjudge.studio.studio import open_store
 from tests.studio.conftest import crowd_files
@@ -179,8 +180,10 @@ def test_a_forged_seal_is_found_and_a_new_key_is_said(file_crowd):
         open_again(created)
     path.write_text(json.dumps(seal))
     (created.folder / "key").unlink()
+    assert any("there is no file key" in fault for fault in faults(created))
     (note,) = open_again(created)
     assert "the campaign's key was replaced" in note
+    assert faults(created) == []
     path.write_text("{")
     with pytest.raises(InputError, match="the seal of the record cannot be read"):
         open_again(created)
@@ -216,3 +219,97 @@ def test_rows_after_a_crash_are_sealed_by_the_next_studio(file_crowd):
     assert faults(created) == []
     change(created, "UPDATE answers SET seconds = 99 WHERE id = 3")
     assert any("answers: rows 1 to" in fault for fault in faults(created))
+
+
+STANDING = "INSERT INTO standings (id, at, person, standing, reason) VALUES ({}, 2e9, 1, 'qualified', '')"
+
+
+@pytest.mark.parametrize("number", [1, 1_000_000])
+def test_a_row_that_was_added_to_a_stopped_record_is_found(crowd, number):
+    """Nobody but the studio adds rows: when it stopped all were sealed, so that another one is found and refused."""
+    created = worked(crowd)
+    change(created, STANDING.format(number))
+    assert faults(created) == ["standings: 1 rows were added after the studio had stopped"]
+    with pytest.raises(InputError, match=r"rows were added after the studio had stopped \(1 of standings\).*reseal"):
+        open_again(created)
+    assert open_again(created, accept="a test")
+    assert open_again(created) == ()
+
+
+def test_a_row_that_was_added_while_the_studio_ran_is_found_when_it_stops(crowd):
+    """The studio seals the rows that it wrote, and no others."""
+    created = crowd(FREE)
+    created.through(created.person("ann"))
+    change(created, STANDING.format(1_000_000))
+    created.store.close()
+    assert faults(created) == ["standings: 1 rows were added after the studio had stopped"]
+
+
+def test_an_entry_that_was_added_to_a_stopped_record_is_found(file_crowd):
+    """An entry that continues the chain needs no key, but nothing may come after the seal of a studio that stopped."""
+    created = worked(file_crowd)
+    engine = sqlalchemy.create_engine(created.store.url, poolclass=NullPool)
+    with engine.begin() as connection:
+        row = next_entry(Link(*read_head(connection)), 2e9, "lea", "judge reinstated", {})
+        connection.execute(sqlalchemy.insert(schema.audit), row)
+    message = "1 entries of the audit log were added after the studio had stopped"
+    assert any(message in fault for fault in faults(created))
+    with pytest.raises(InputError, match=message):
+        open_again(created)
+
+
+def test_rows_after_a_crash_are_no_rows_that_were_added(file_crowd):
+    """While the studio runs, its seal says so, and a crash leaves it so."""
+    created = worked(file_crowd)
+    store = open_store(load_campaign(created.folder))
+    assert not read_seal(created.folder).complete
+    store.do(lambda ledger, now: Change([(schema.switches, {"id": 1, "at": now, "name": "paused", "value": "1"})]))
+    store.seal = None  # as if the process was killed
+    store.close()
+    assert faults(created) == []
+    assert open_again(created) == ()
+    assert read_seal(created.folder).complete
+
+
+def test_a_seal_of_another_key_proves_nothing(file_crowd):
+    """Somebody who cannot read the key makes a new seal after the end was cut off: verify does not believe it."""
+    created = worked(file_crowd)
+    change(created, "DELETE FROM audit WHERE what = 'rows sealed'")
+    engine = sqlalchemy.create_engine(created.store.url, poolclass=NullPool)
+    with engine.connect() as connection:
+        head = read_head(connection)
+    seal = read_seal(created.folder)
+    write_seal(created.folder, signed(seal._replace(entry=head[0], hash=head[1], complete=False), b"x" * 32))
+    (fault,) = faults(created)
+    assert fault.startswith("seal.json was made with another key than the one in the folder")
+
+
+def test_a_seal_that_is_newer_than_what_verify_sees_is_no_fault(file_crowd):
+    """A studio that runs goes on while its record is verified."""
+    created = file_crowd(FREE)
+    created.through(created.person("ann"))
+    with created.store.reading() as connection:
+        read_head(connection)
+        created.do(lambda ledger, now: Change(audit=("test", "something", {})))
+        created.store.renew_seal()
+        assert read_seal(created.folder).entry > read_head(connection)[0]
+        assert find_faults(connection, created.campaign) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [*("", "[]", "{}", "null", "[" * 100_000, '{"entry": "x"}'), *("code", "key", "hash", "at", "complete", "é")],
+)
+def test_a_damaged_seal_is_one_sentence(file_crowd, content):
+    """Whatever is in the file, it cannot be read, and nothing ends with a traceback."""
+    created = worked(file_crowd)
+    path = created.folder / FILE
+    seal = json.loads(path.read_text())
+    if content == "é":
+        path.write_text(json.dumps({**seal, "code": "é"}))
+    else:
+        path.write_text(json.dumps({**seal, content: [1]}) if content in seal else content)
+    with pytest.raises(InputError, match="the seal of the record cannot be read"):
+        open_again(created)
+    with pytest.raises(InputError, match="the seal of the record cannot be read"):
+        faults(created)

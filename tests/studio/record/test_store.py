@@ -12,7 +12,7 @@ from adjudge.errors import InputError
 from adjudge.studio.desk.pages import list_judges
 from adjudge.studio.record import schema
 from adjudge.studio.record import schema as s
-from adjudge.studio.record.store import Change, Clock
+from adjudge.studio.record.store import Change, Clock, database_url
 from adjudge.studio.records import Refused, Unsaved
 from adjudge.studio.studio import open_store, reading_campaign
 
@@ -157,6 +157,23 @@ def test_too_many_waiting_are_told_so(crowd, monkeypatch):
     created.store.start()
     created.store.close()
     assert len(messages) == 3
+
+
+@pytest.mark.parametrize("url", ["postgres://h/d", "mysql://h/d", "http://[bad", "sqlite://"])
+def test_a_url_of_no_database_is_said(monkeypatch, tmp_path, url):
+    """A slip in the variable is one sentence."""
+    monkeypatch.setenv("ADJUDGE_DATABASE", url)
+    with pytest.raises(InputError, match="expected a path, or a URL that begins with postgresql"):
+        database_url(tmp_path, "studio.db")
+
+
+def test_a_link_to_a_database_has_the_same_lock(file_crowd, tmp_path, monkeypatch):
+    """There is one writer, by whatever path it finds the file."""
+    created = file_crowd(FREE)
+    (tmp_path / "link.db").symlink_to(created.folder / "studio.db")
+    monkeypatch.setenv("ADJUDGE_DATABASE", f"sqlite:///{tmp_path / 'link.db'}")
+    with pytest.raises(InputError, match="another adjudge is writing to this campaign"):
+        open_store(created.campaign)
 
 
 def test_a_lost_lock_is_taken_anew_or_nothing_is_written(crowd, database):

@@ -391,7 +391,8 @@ def test_a_database_that_cannot_be_read_is_said(file_site, monkeypatch):
     monkeypatch.setattr(site.studio.store, "reading", raise_on_read)
     answer = site.ask("GET", "/api/v1/judgments", headers={"Authorization": f"Bearer {token}"})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-    assert answer.json() == {"error": "The database cannot be read. Please try again.", "code": "hindered"}
+    assert answer.json()["code"] == "hindered"
+    assert answer.json()["error"].startswith("The record cannot be read: ")
     page = site.ask("GET", "/desk/campaign/history", lead)
     assert (page.status_code, page.headers["retry-after"]) == (503, "5")
 
@@ -401,3 +402,39 @@ def test_a_wrong_method_is_answered_with_those_that_there_are(file_site):
     site = file_site()
     assert site.ask("PUT", "/api/v1/judgments").headers["allow"] == "GET, POST"
     assert site.ask("DELETE", "/healthz").headers["allow"] == "GET, HEAD"
+
+
+PAGES = (
+    "",
+    "/live",
+    "/charts",
+    "/judges",
+    "/gold",
+    "/items",
+    "/audit",
+    "/data",
+    "/data/judgments",
+    "/people",
+    "/history",
+)
+
+
+@pytest.mark.parametrize("spoil", ["head", "pages"])
+def test_a_record_that_is_damaged_under_a_running_studio_is_said(file_site, caplog, spoil):
+    """Every page of the desk answers, with a sentence if it cannot read the record, and the log has no traceback."""
+    place = file_site()
+    lead = place.made.person("lea", "lead")
+    place.made.through(place.made.person("ann"))
+    place.made.store.checkpoint()
+    database = place.made.folder / "studio.db"
+    for path in PAGES:
+        assert place.ask("GET", f"/desk{path}", lead).status_code in (200, 404), path
+    with database.open("rb+") as file:
+        file.seek(0 if spoil == "head" else 4096)
+        file.write(b"damage" * (16 if spoil == "head" else (database.stat().st_size - 4096) // 6))
+    answers = [place.ask("GET", f"/desk{path}", lead) for path in PAGES]
+    hindered = [answer for answer in answers if answer.status_code == 503]
+    assert {answer.status_code for answer in answers} <= {200, 404, 503}
+    assert len(hindered) >= 3
+    assert all("The record cannot be read: the database is damaged" in answer.text for answer in hindered)
+    assert not [record for record in caplog.records if record.exc_info]

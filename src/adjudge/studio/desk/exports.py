@@ -419,6 +419,8 @@ def write_chunks(chunks: Iterable[bytes], out: str | None) -> int:
                 return _write_all(chunks, file)
         with draft.open("wb") as file:
             written = _write_all(chunks, file)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(draft, target)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", out) from error

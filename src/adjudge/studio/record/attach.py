@@ -21,6 +21,7 @@ from adjudge.studio.record.seal import (
     FILE,
     PUT_BACK,
     RESEAL,
+    STOPPED,
     Seal,
     campaign_of,
     code_problem,
@@ -53,6 +54,8 @@ def attach(store: Store, folder: Path, key: bytes, accept: str = "") -> tuple[st
     with store.reading() as connection:
         campaign = campaign_of(connection)
         problem = next(_problems(connection, campaign, seal, _is_inside(store.url, folder), key), "")
+    if not problem and seal is not None and seal.complete:
+        problem = _added_problem(store.ledger)
     if problem and not accept:
         raise InputError(f"{problem}; {PUT_BACK}; {RESEAL}", address(store.url))
     reason = accept or _reason(campaign, seal, key)
@@ -64,7 +67,7 @@ def attach(store: Store, folder: Path, key: bytes, accept: str = "") -> tuple[st
     if reason:
         before = None if seal is None else [seal.entry, seal.hash]
         store.do(lambda ledger, now: Change(audit=("studio", ACCEPTED, {"reason": reason, "sealed before": before})))
-    store.seal = lambda head: write_seal(folder, signed(Seal(known, *head, store.clock(), ""), key))
+    store.seal = lambda head, complete: write_seal(folder, signed(Seal(known, *head, store.clock(), "", complete), key))
     store.renew_seal()
     return (
         (f"{reason}: the record was sealed anew, at entry {store.ledger.link.id} of the audit log",) if reason else ()
@@ -89,6 +92,13 @@ def _problems(connection: Connection, campaign: str, seal: Seal | None, inside: 
         return
     problems = (owner_problem(campaign, seal), head_problem(connection, seal), code_problem(seal, key))
     yield from filter(None, problems)
+
+
+def _added_problem(ledger: Ledger) -> str:
+    """Return which rows were added to a record whose rows were all sealed; empty if none were."""
+    added = {name: len(hashes) for name, hashes in ledger.hashes.new.items() if hashes}
+    named = ", ".join(f"{count:,} of {name}" for name, count in added.items())
+    return f"rows were added {STOPPED} ({named})" if added else ""
 
 
 def _reason(campaign: str, seal: Seal | None, key: bytes) -> str:

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, and_, func, inspect, or_, select
 
 from adjudge.data.files import decode_content
 from adjudge.errors import Problems
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.record import schema as s
-from adjudge.studio.record.row_hashes import BEGINNING, changed_rows
-from adjudge.studio.record.seal import seal_faults
+from adjudge.studio.record.row_hashes import BEGINNING, PIECE, changed_rows, without_sign_of_zero
+from adjudge.studio.record.seal import is_complete, seal_faults
 from adjudge.studio.settings import FILE as SETTINGS_FILE
 from adjudge.studio.settings import Settings, read_settings
 
@@ -77,7 +77,7 @@ OUTCOMES = ("passed", "returned", "approved", "submitted", "released", "expired"
 
 def judgments_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return the hash of judgments that were accepted together, as the audit log has it."""
-    values = [[row[name] for name in HASHED] for row in rows]
+    values = [[without_sign_of_zero(row[name]) for name in HASHED] for row in rows]
     return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -97,6 +97,9 @@ def _file(connection: Connection, campaign: Campaign) -> Iterator[str]:
         for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
             if message != "ok":
                 yield f"the database is damaged: {message}"
+    for version, at in connection.execute(select(s.versions.c.version, s.versions.c.at)):  # no entry seals them
+        if not isinstance(at, float | int):
+            yield f"the time of version {version} of the database is no number"
 
 
 def _seal(connection: Connection, campaign: Campaign) -> Iterator[str]:
@@ -106,12 +109,13 @@ def _seal(connection: Connection, campaign: Campaign) -> Iterator[str]:
 
 def _rows(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for rows that differ from the hashes in the audit log."""
-    yield from changed_rows(connection)
+    yield from changed_rows(connection, is_complete(connection, campaign.folder))
 
 
 def _chain(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for entries of the audit log that were changed, added or removed."""
-    rows = connection.execute(select(s.audit).order_by(s.audit.c.id)).mappings()
+    entries = select(s.audit).order_by(s.audit.c.id).execution_options(yield_per=PIECE)
+    rows = connection.execute(entries).mappings()
     entry = first_broken_entry(dict(row) for row in rows)
     if entry is not None:
         yield f"audit log: entry {entry} does not follow from the one before it"
@@ -128,7 +132,7 @@ def _judgments(connection: Connection, campaign: Campaign) -> Iterator[str]:
             vouched[f"assignment {detail['assignment']}"] = detail["judgments"]
     imports.sort()
     ordered = select(s.judgments).order_by(s.judgments.c.assignment, s.judgments.c.id)
-    rows_by_source = connection.execute(ordered).mappings()
+    rows_by_source = connection.execute(ordered.execution_options(yield_per=PIECE)).mappings()
     present = set()
     for name, rows in groupby(rows_by_source, key=lambda row: _source(imports, row["assignment"], row["id"])):
         present.add(name)
@@ -245,6 +249,8 @@ def _most_judgments(settings: Settings) -> int:
 def _earlier_settings(connection: Connection) -> Iterator[Settings]:
     """Yield the settings that the campaign has had."""
     columns = s.revisions.c
+    if not _has_revisions(connection):
+        return
     for packed in connection.scalars(select(columns.packed).where(columns.file == SETTINGS_FILE)):
         text = decode_content(zlib.decompress(packed), SETTINGS_FILE, empty=True).text
         yield read_settings(text, Problems())
@@ -253,9 +259,16 @@ def _earlier_settings(connection: Connection) -> Iterator[Settings]:
 def _revisions(connection: Connection, campaign: Campaign) -> Iterator[str]:
     """Look for revisions of the campaign's files whose content is not what was recorded."""
     columns = s.revisions.c
+    if not _has_revisions(connection):
+        return
     for number, sha256, packed in connection.execute(select(columns.id, columns.sha256, columns.packed)):
         if packed is not None and hashlib.sha256(zlib.decompress(packed)).hexdigest() != sha256:
             yield f"revision {number}: its content is not the one that was recorded"
+
+
+def _has_revisions(connection: Connection) -> bool:
+    """Return whether a database has revisions; one of the first version has none."""
+    return inspect(connection).has_table(s.revisions.name)
 
 
 def _gold(connection: Connection, campaign: Campaign) -> Iterator[str]:

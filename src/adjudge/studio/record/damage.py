@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sqlalchemy import URL, Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, StatementError
 
 from adjudge.errors import InputError
 from adjudge.studio.campaign import Campaign
 from adjudge.studio.record.audit import find_faults
 
 RESTORE = "keep the file, and restore the last backup with `adjudge campaign restore`"
-UNUSABLE = (ArithmeticError, LookupError, TypeError, ValueError, sqlite3.Error)  # what damaged rows can cause
-NOT_DAMAGED = ("locked", "readonly", "unable to open", "is full")  # in SQLite's messages about files that are intact
+EARLIER = "if it is of an earlier version, back it up and start the studio, which adds what is missing"
+NO_TABLE = ("no such table", 'relation "')  # in messages of SQLite and PostgreSQL
+# what damaged rows can cause
+UNUSABLE = (
+    *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+    *(sqlite3.Error, zlib.error, StatementError),
+)
+# in SQLite's messages about files that are intact, as far as is known
+NOT_DAMAGED = ("locked", "readonly", "unable to open", "is full", "disk I/O error")
 
 
 def address(url: URL) -> str:
@@ -30,7 +38,7 @@ def explained(url: URL, campaign: Campaign) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise InputError(_sentence(error, url), address(url)) from error
+        raise InputError(sentence_of(error, url), address(url)) from error
     except UNUSABLE as error:
         if faults := _faults(url, campaign):
             raise InputError(f"the database is damaged ({faults[0]}): {RESTORE}", address(url)) from error
@@ -45,19 +53,19 @@ def problems_of(
         return list(check(connection, campaign))
     except InputError as error:
         return [error.problem]
-    except DBAPIError as error:
+    except StatementError as error:
         return [f"cannot be checked: {error.orig}"]
     except UNUSABLE as error:
         return [f"cannot be checked: {type(error).__name__}: {error}"]
 
 
-def _sentence(error: DBAPIError, url: URL) -> str:
+def sentence_of(error: DBAPIError, url: URL) -> str:
     """Return what an error of the database's driver means."""
     message = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
+    if message.startswith(NO_TABLE):
+        return f"the database lacks a table ({message}): {EARLIER}; otherwise {RESTORE}"
     if url.get_backend_name() != "sqlite" or any(words in message for words in NOT_DAMAGED):
         return f"the database cannot be used: {message}"
-    if message.startswith("no such table"):
-        return f"the database holds no record ({message}): if there was one, {RESTORE}"
     return f"the database is damaged ({message}): {RESTORE}"
 
 
@@ -71,7 +79,7 @@ def _faults(url: URL, campaign: Campaign) -> list[str]:
     try:
         with engine.begin() as connection:
             return find_faults(connection, campaign)
-    except (DBAPIError, *UNUSABLE) as error:
+    except UNUSABLE as error:
         return [str(error).splitlines()[0]]
     finally:
         engine.dispose()

@@ -1,9 +1,10 @@
 """Erasing a person from a record: it is written anew without their identity, and says so.
 
 Rows of a record are never changed, and names are in several of them, so a new database is written: the name becomes a
-pseudonym such as judge-7 in all rows and in the audit log, ids on crowd platforms, password and other secrets become
-empty, and comments too if that is asked. Judgments, answers, times and standings stay. The first entry of the new audit
-log has the head of the old one. What stays readable is the old database with its backups, which must be deleted.
+pseudonym such as judge-7 wherever names and free texts are (a person may be called "work", and then the uses "work"
+stay), ids on crowd platforms, password and other secrets become empty, and comments too if that is asked. Judgments,
+answers, times and standings stay. The first entry of the new audit log has the head of the old one. What stays readable
+is the old database with its backups, which must be deleted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, insert, select
@@ -25,6 +27,10 @@ Row = dict[str, Any]
 PIECE = 10_000  # rows that are written at once
 SECRET = {"hash", "outside", "subject", "salt", "browser"}  # columns of a person's rows that are left out
 COMMENTED = ("answers", "judgments", "contests")
+FREE_TEXTS = ("comment", "reason")  # columns that may be nothing but a name
+NAMED = (schema.people, schema.invitations, schema.tokens)  # tables whose column `name` is not that of a set or switch
+DETAILS = ("judge", "judges", "person", "name", "reason")  # values of the audit log that may be names
+TOKEN = "API token "  # before the name of a token that acts, see ``desk.decisions.actor_name``
 
 
 class Erased(NamedTuple):
@@ -34,6 +40,7 @@ class Erased(NamedTuple):
     texts: frozenset[str]  # that identify the person, in lower case
     pseudonym: str
     sets: frozenset[int]  # their sets, if comments are erased
+    invitations: frozenset[int]  # that they accepted, perhaps under another name
     comments: bool
 
 
@@ -41,7 +48,8 @@ def find_person(connection: Connection, name: str, comments: bool = False) -> Er
     """Return whom a name or an id on a crowd platform identifies."""
     people = connection.execute(select(schema.people)).mappings().all()
     wanted = name.strip().casefold()
-    row = next((row for row in people if wanted in (row["name"].casefold(), (row["outside"] or "").casefold())), None)
+    names = ((row, (row["name"].casefold(), (row["outside"] or row["name"]).casefold())) for row in people)
+    row = next((row for row, texts in names if wanted in texts), None)
     if row is None:
         raise InputError(f"there is nobody with the name {quote(name)}: the desk lists all people")
     pseudonym = f"{row['role']}-{row['id']}"
@@ -49,8 +57,10 @@ def find_person(connection: Connection, name: str, comments: bool = False) -> Er
         pseudonym += "-erased"
     own = select(schema.assignments.c.id).where(schema.assignments.c.person == row["id"])
     sets = connection.scalars(select(schema.sets.c.id).where(schema.sets.c.assignment.in_(own)))
+    accepted = select(schema.acceptances.c.invitation).where(schema.acceptances.c.person == row["id"])
+    invitations = frozenset(connection.scalars(accepted))
     texts = {row["name"].casefold(), (row["outside"] or row["name"]).casefold()}
-    return Erased(row["id"], frozenset(texts), pseudonym, frozenset(sets), comments)
+    return Erased(row["id"], frozenset(texts), pseudonym, frozenset(sets), invitations, comments)
 
 
 def rewrite(source: Connection, target: Connection, erased: Erased, now: float) -> None:
@@ -81,15 +91,24 @@ def _insert(target: Connection, table: Table, rows: Iterator[Row]) -> None:
 
 def _without(erased: Erased, table: Table, row: Row) -> Row:
     """Return a row without what identifies the person."""
-    clean = {name: _replaced(erased, value) for name, value in row.items()}
+    clean = {**row, **{name: _replaced(erased, row[name]) for name in _text_columns(table)}}
     if table is schema.people and row["id"] == erased.person:
         return {**clean, "name": erased.pseudonym, "outside": None}
+    if table is schema.invitations and row["id"] in erased.invitations:
+        return {**clean, "name": erased.pseudonym if row["name"] else ""}
     if row.get("person") == erased.person:
         clean |= {name: _nothing(table, name, row) for name in SECRET & row.keys() if row[name] is not None}
     if erased.comments and table.name in COMMENTED:
         own = row["set"] in erased.sets if table is schema.answers else row["person"] == erased.person
         clean |= {"comment": ""} if own else {}
     return clean
+
+
+@cache
+def _text_columns(table: Table) -> list[str]:
+    """Return the columns whose values can be the name of a person, and are not only words of the record."""
+    names = (*FREE_TEXTS, *(("name",) if table in NAMED else ()))
+    return [column.name for column in table.columns if column.name in names]
 
 
 def _nothing(table: Table, name: str, row: Row) -> str:
@@ -99,12 +118,12 @@ def _nothing(table: Table, name: str, row: Row) -> str:
 
 
 def _replaced(erased: Erased, value: Any) -> Any:
-    """Return a value in which texts that are the name of the person are the pseudonym."""
-    if isinstance(value, str):
-        return erased.pseudonym if value.casefold() in erased.texts else value
+    """Return a value, or a list of values, in which texts that are the name of the person are the pseudonym."""
     if isinstance(value, list):
         return [_replaced(erased, part) for part in value]
-    return {name: _replaced(erased, part) for name, part in value.items()} if isinstance(value, dict) else value
+    if isinstance(value, str) and value.removeprefix(TOKEN).casefold() in erased.texts:
+        return (TOKEN if value.startswith(TOKEN) else "") + erased.pseudonym
+    return value
 
 
 def _entries(source: Connection, target: Connection, erased: Erased, now: float) -> Iterator[Row]:
@@ -115,7 +134,9 @@ def _entries(source: Connection, target: Connection, erased: Erased, now: float)
     yield row
     for old in _rows(source, schema.audit):
         if old["what"] != SEALED:  # its hashes are of the old rows; the next start seals all rows
-            detail = _vouching(target, _replaced(erased, json.loads(old["detail"])))
+            values = json.loads(old["detail"]).items()
+            names = {name: _replaced(erased, value) if name in DETAILS else value for name, value in values}
+            detail = _vouching(target, names)
             link = Link(row["id"], row["hash"])
             row = next_entry(link, old["at"], _replaced(erased, old["who"]), old["what"], detail)
             yield row

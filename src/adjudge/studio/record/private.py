@@ -11,7 +11,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-STUDIO_FILES = ("key", "seal.json", "documents.index", "*.db", "*.db-*", "*.lock", "consensus", "consensus/**/*")
+STUDIO_FILES = (
+    *("key", "seal.json", "documents.index", "webhooks.json"),
+    *("*.db", "*.db-*", "*.lock", "consensus", "consensus/**/*"),
+)
 OTHERS = 0o077  # the bits of a mode that others have
 
 

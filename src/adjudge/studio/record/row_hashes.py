@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Float, Select, Table, select
 
 from adjudge.studio.record import schema
+from adjudge.studio.record.seal import STOPPED
 
 SEALED = "rows sealed"  # the action of such an entry
 BEGINNING = "0" * 64
@@ -81,8 +82,13 @@ def tallies_of(detail: str) -> dict[str, Tally]:
 
 def row_hash(table: Table, values: Iterable[Any]) -> bytes:
     """Return the hash of a row: SHA-256 of the name of its table and its values, as JSON."""
-    plain = [value.hex() if isinstance(value, bytes) else value for value in values]
+    plain = [value.hex() if isinstance(value, bytes) else without_sign_of_zero(value) for value in values]
     return hashlib.sha256(_encode([table.name, *plain]).encode()).digest()
+
+
+def without_sign_of_zero(value: Any) -> Any:
+    """Return a value; -0.0 becomes 0.0, because SQLite stores it so, and PostgreSQL does not."""
+    return value + 0.0 if isinstance(value, float) else value
 
 
 @cache
@@ -123,24 +129,38 @@ def read_hashes(connection: Connection, table: Table, after: int = 0) -> Generat
 
 def _in_order(table: Table, after: int) -> Select[Any]:
     """Return the query of rows in the order in which they were written, without the first ones."""
-    if "id" in table.columns:  # ids are numbers from 1 without gaps
-        return select(table).where(table.c.id > after).order_by(table.c.id)
     keys = list(table.primary_key.columns)
-    if "at" in table.columns:
+    if "id" in table.columns:
+        keys = [table.c.id]
+    elif "at" in table.columns:
         keys = [table.c.at, *keys]
     elif not keys[0].foreign_keys:  # a random key: rows follow what they belong to
         keys = [*(column for column in table.columns if column.foreign_keys), *keys]
     return select(table).order_by(*keys).offset(after)
 
 
-def changed_rows(connection: Connection) -> Iterator[str]:
-    """Look for rows of any table that are not those that the audit log has sealed."""
-    entries = select(schema.audit.c.id, schema.audit.c.detail).where(schema.audit.c.what == SEALED)
-    sealings = [(id_, tallies_of(detail)) for id_, detail in connection.execute(entries.order_by(schema.audit.c.id))]
+def changed_rows(connection: Connection, complete: bool = False) -> Iterator[str]:
+    """Look for rows of any table that are not those that the audit log has sealed.
+
+    Rows that are not sealed yet are a problem if the record is ``complete``: the studio sealed all when it stopped.
+    """
+    sealings = _sealings(connection)
     for table in sealed_tables():
-        tallies = [(entry, tally[table.name]) for entry, tally in sealings if table.name in tally]
         with contextlib.closing(read_hashes(connection, table)) as hashes:
-            yield from _changed_rows(table, hashes, tallies)
+            yield from _changed_rows(table, hashes, sealings[table.name])
+            if complete and (added := sum(1 for _ in hashes)):
+                yield f"{table.name}: {added:,} rows were added {STOPPED}"
+
+
+def _sealings(connection: Connection) -> Mapping[str, Sequence[tuple[int, Tally]]]:
+    """Return for each table the entries that sealed new rows of it, with their tallies."""
+    entries = select(schema.audit.c.id, schema.audit.c.detail).where(schema.audit.c.what == SEALED)
+    sealings = defaultdict[str, list[tuple[int, Tally]]](list)
+    for entry, detail in connection.execute(entries.order_by(schema.audit.c.id).execution_options(yield_per=PIECE)):
+        for name, tally in tallies_of(detail).items():
+            if not sealings[name] or tally != sealings[name][-1][1]:
+                sealings[name].append((entry, tally))
+    return sealings
 
 
 def _changed_rows(table: Table, hashes: Iterator[bytes], tallies: Iterable[tuple[int, Tally]]) -> Iterator[str]:

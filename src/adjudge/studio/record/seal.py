@@ -2,8 +2,8 @@
 
 It has the id of the campaign and the head of the record, the number and hash of the last entry of the audit log. The
 studio renews it every few seconds, after the commit, and signs it with the campaign's key. The head covers all entries
-before it and all rows that they seal (see ``row_hashes``). Whoever noted a head down can check a
-record without the key.
+before it and all rows that they seal (see ``row_hashes``). When the studio stops, all rows are sealed, and the seal is
+``complete``: rows that are added afterwards are found. Whoever noted a head down can check a record without the key.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from sqlalchemy import Connection, func, inspect, select
 
 from adjudge.errors import InputError
 from adjudge.studio.record import schema
+from adjudge.studio.staging import flush
 
 FILE = "seal.json"
 REWRITTEN = "record rewritten"  # the first entry of a record from which a person was erased
+STOPPED = "after the studio had stopped"
 SHORTEST = 12  # digits of a head that was noted down
 RESEAL = "if you want to continue with this record, run `adjudge campaign reseal`, which the audit log notes"
+REPLACED = "if the key was replaced on purpose, start the studio once, which seals the record anew and notes it"
 PUT_BACK = "put the right database back, or restore a backup with `adjudge campaign restore`"
 
 
@@ -37,6 +40,7 @@ class Seal(NamedTuple):
     hash: str
     at: float
     key: str  # identifies the key without revealing it
+    complete: bool = False  # whether the studio had stopped, so that nothing comes after this entry
     code: str = ""  # HMAC-SHA-256 of the other fields with the key
 
 
@@ -60,11 +64,15 @@ def write_seal(folder: Path, seal: Seal) -> None:
     """Write the seal to the disk, completely or not at all."""
     draft = folder / f".{FILE}.{os.getpid()}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(seal._asdict(), file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, folder / FILE)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(seal._asdict(), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, folder / FILE)
+        flush(folder)  # a complete seal must not come back after a power cut, when rows have come after it
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def read_seal(folder: Path) -> Seal | None:
@@ -73,14 +81,15 @@ def read_seal(folder: Path) -> Seal | None:
         return parse_seal((folder / FILE).read_text("utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, RecursionError, ValueError, TypeError) as error:
         raise InputError(f"the seal of the record cannot be read: {RESEAL}", str(folder / FILE)) from error
 
 
 def parse_seal(text: str) -> Seal:
     """Return the seal in a text, or raise a ValueError or a TypeError."""
     seal = Seal(**json.loads(text))
-    if not isinstance(seal.entry, int) or not all(isinstance(field, str) for field in (seal.campaign, seal.hash)):
+    types: tuple[type | tuple[type, ...], ...] = (str, int, str, (int, float), str, bool, str)
+    if not all(isinstance(field, type_) for field, type_ in zip(seal, types, strict=True)) or not seal.code.isascii():
         raise TypeError("not a seal")
     return seal
 
@@ -107,7 +116,15 @@ def head_problem(connection: Connection, seal: Seal) -> str:
         return f"the record ends earlier than the sealed head: at entry {last} of the audit log, not {seal.entry}"
     if seal.entry and _hash_at(connection, seal.entry) != seal.hash:
         return f"entry {seal.entry} of the audit log is not the sealed one: the record was changed or replaced"
+    if seal.complete and last > seal.entry:
+        return f"{last - seal.entry:,} entries of the audit log were added {STOPPED}, at entry {seal.entry}"
     return ""
+
+
+def is_complete(connection: Connection, folder: Path) -> bool:
+    """Return whether a record is as the studio left it when it stopped, by the seal in a folder."""
+    seal = read_seal(folder)
+    return seal is not None and seal.complete and (seal.entry, seal.hash) == read_head(connection)
 
 
 def code_problem(seal: Seal, key: bytes) -> str:
@@ -142,20 +159,29 @@ def seal_faults(connection: Connection, folder: Path) -> Iterator[str]:
         if campaign:
             yield f"there is no {FILE}, so nobody can see whether the end of the record was cut off"
         return
+    yield from filter(None, (owner_problem(campaign, seal), _present_head_problem(connection, seal)))
     key = folder / "key"
-    problems = (
-        owner_problem(campaign, seal),
-        head_problem(connection, seal),
-        code_problem(seal, key.read_bytes()) if key.exists() else "",
-    )
-    yield from filter(None, problems)
+    if not key.exists():
+        yield f"there is no file key, so nobody can see whether {FILE} was changed"
+    elif is_other_key(seal, content := key.read_bytes()):
+        yield f"{FILE} was made with another key than the one in the folder, so it proves nothing: {REPLACED}"
+    elif problem := code_problem(seal, content):
+        yield problem
+
+
+def _present_head_problem(connection: Connection, seal: Seal) -> str:
+    """Return what the sealed head says against a record, which a studio may have continued and sealed meanwhile."""
+    if not head_problem(connection, seal):
+        return ""
+    with connection.engine.begin() as present:  # what the connection sees may be older than the seal
+        return head_problem(present, seal)
 
 
 def _was_rewritten(connection: Connection, prefix: str) -> bool:
-    """Return whether a record continues another one that had this head when it was written anew."""
+    """Return whether a record says that it continues another one, which had this head when it was written anew."""
     columns = schema.audit.c
     details = connection.scalars(select(columns.detail).where(columns.what == REWRITTEN))
-    return any(json.loads(detail)["head"].startswith(prefix) for detail in details)
+    return any(str(json.loads(detail).get("head", "")).startswith(prefix) for detail in details)
 
 
 def compare_head(connection: Connection, noted: str) -> tuple[bool, str]:
@@ -166,7 +192,10 @@ def compare_head(connection: Connection, noted: str) -> tuple[bool, str]:
     columns = schema.audit.c
     entry = connection.scalar(select(columns.id).where(columns.hash.startswith(prefix)))
     if entry is None and _was_rewritten(connection, prefix):
-        return True, "the head that was noted down is the end of the record from which a person was erased since"
+        return False, (
+            "the record says that it ended with the head that was noted down when it was written anew to erase a "
+            "person. The head cannot show that the rest is unchanged: ask who was erased, and note the new head down"
+        )
     if entry is None:
         return False, "no entry of the audit log has the head that was noted down: this is another or a changed record"
     later = read_head(connection)[0] - entry

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, text
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from adjudge.errors import InputError
@@ -69,6 +69,8 @@ Row: TypeAlias = dict[str, Any]
 Reply: TypeAlias = Callable[[Any, BaseException | None], None]
 
 PASSWORD_FILE = "ADJUDGE_DATABASE_PASSWORD_FILE"
+DRIVERS = ("sqlite", "postgresql+psycopg")
+EXPECTED = "expected a path, or a URL that begins with postgresql+psycopg://"
 BUSY = 2.0  # seconds to wait for a database that another process has locked
 LOCK_TRIES = 40  # to take the lock of PostgreSQL in this time
 MOST = 500  # commands in one commit
@@ -106,7 +108,13 @@ def database_url(folder: Path, database: str) -> URL:
     database = os.environ.get("ADJUDGE_DATABASE") or database
     if "://" not in database:
         return URL.create("sqlite", database=str(folder / database))
-    url, file = make_url(database), os.environ.get(PASSWORD_FILE)
+    try:
+        url = make_url(database)
+    except (ArgumentError, ValueError):
+        url = URL.create("unknown")
+    if url.drivername not in DRIVERS or (url.drivername == "sqlite" and not url.database):
+        raise InputError(f"the address of the database cannot be used: {EXPECTED}")
+    file = os.environ.get(PASSWORD_FILE)
     return url.set(password=_password(Path(file))) if file else url
 
 
@@ -183,13 +191,13 @@ class Store:
         self._thread: threading.Thread | None = None
         self._stale = False  # whether the ledger may differ from the disk
         self._head = self._sealed = Link()  # what is committed, and what is in the seal
-        self.seal: Callable[[Link], None] | None = None  # renews the seal in the campaign's folder
+        self.seal: Callable[[Link, bool], None] | None = None  # renews the seal: the head, and whether it is complete
         self.notes: tuple[str, ...] = ()  # on how the database was attached to the folder
         self.on_commit: Callable[[int, float], None] = lambda commands, seconds: None
         self.failures, self.failure, self.failed_at = 0, "", -math.inf  # commits; the last reason, and when (monotonic)
         try:
             if url.get_backend_name() == "sqlite":
-                self._lock_holder.enter_context(_exclusive_lock(Path(str(url.database))))
+                self._lock_holder.enter_context(_exclusive_lock(Path(str(url.database)).resolve()))
             else:
                 event.listen(self._writer, "connect", self._lock)
             with self._writer.begin() as connection:
@@ -236,7 +244,7 @@ class Store:
         if self.seal is not None:
             with contextlib.suppress(Exception):  # a full disk: the next start seals what is not sealed
                 self.do(partial(seal_rows, closing=True))
-                self.renew_seal()
+                self.renew_seal(complete=True)
             self.seal = None
         self._lock_holder.close()
         self._writer.dispose()
@@ -248,11 +256,11 @@ class Store:
             with contextlib.closing(sqlite3.connect(str(self.url.database), timeout=BUSY)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def renew_seal(self) -> None:
-        """Write the head of what is committed to the seal, if it is new."""
+    def renew_seal(self, complete: bool = False) -> None:
+        """Write the head of what is committed to the seal, if it is new or nothing comes after it."""
         head = self._head
-        if self.seal is not None and head not in (self._sealed, Link()):
-            self.seal(head)
+        if self.seal is not None and head != Link() and (complete or head != self._sealed):
+            self.seal(head, complete)
             self._sealed = head
 
     @property

@@ -20,7 +20,7 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Match
@@ -28,6 +28,7 @@ from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError, InputError, UsageError, quote
 from adjudge.studio.desk.accounts import offer_reset
+from adjudge.studio.record.damage import sentence_of
 from adjudge.studio.records import Refused
 from adjudge.studio.site import Site
 from adjudge.studio.studio import Studio, open_studio
@@ -121,7 +122,7 @@ def create_app(studio: Studio, root: str = "") -> FastAPI:
     app.mount("/static", GZipMiddleware(StaticFilesWithBundle(directory=STATIC)), name="static")
     app.add_exception_handler(Refused, _handle_refused)
     app.add_exception_handler(AdjudgeError, _handle_campaign_error)
-    app.add_exception_handler(OperationalError, _handle_database_error)
+    app.add_exception_handler(DBAPIError, _handle_database_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(Exception, _handle_fault)
@@ -182,10 +183,14 @@ async def _handle_campaign_error(request: Request, error: Exception) -> Response
 
 
 async def _handle_database_error(request: Request, error: Exception) -> Response:
-    """Answer a request that could not read the database, for example because its server restarts."""
-    assert isinstance(error, OperationalError)
-    LOG.warning("%s %s: the database cannot be read: %s", request.method, route_template(request.scope), error.orig)
-    return error_response(request, 503, "hindered", "The database cannot be read. Please try again.", retry_after=5)
+    """Answer a request whose reading of the record failed: the database restarts, is gone, or is damaged."""
+    assert isinstance(error, DBAPIError)
+    if isinstance(error, IntegrityError | DataError | ProgrammingError):  # a fault of ours
+        return await _handle_fault(request, error)
+    problem = sentence_of(error, request.app.state.studio.store.url)
+    LOG.warning("%s %s: %s", request.method, route_template(request.scope), problem)
+    sentence = f"The record cannot be read: {problem}."
+    return error_response(request, 503, "hindered", sentence, retry_after=5)
 
 
 async def _handle_invalid_request(request: Request, error: Exception) -> Response:

@@ -360,8 +360,10 @@ async def _export_response(request: Request, name: str, raw: bool, pseudonyms: b
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed after it was sent
     try:
         await studio.read(export, name, ExportOptions(studio.campaign.folder, raw, pseudonyms), file)
-    except AdjudgeError as error:
+    except BaseException as error:
         file.close()
+        if not isinstance(error, AdjudgeError):
+            raise
         raise Refused(409, "export", f"{name} cannot be exported: {error}.") from error
     size = file.tell()
     headers = {"Content-Disposition": f'attachment; filename="{EXPORTS[name].file}"', "Content-Length": str(size)}
