@@ -198,7 +198,9 @@ async def _handle_error(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestValidationError):
         message = "A value of this form is missing or too long."
     wait = {"Retry-After": "60"} if status in (429, 503) else {}
-    return front_page(request, "message.html", status, headers=wait, message=message, link="/", link_text="")
+    if isinstance(error, HTTPException) and status == 404:
+        message = ""
+    return front_page(request, "message.html", status, headers=wait, error=status, message=message)
 
 
 # Asking a campaign
