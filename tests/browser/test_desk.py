@@ -83,9 +83,33 @@ def test_nothing_is_wider_than_a_phone(opened, served):
     """At 360 pixels no page scrolls sideways; tables do so in boxes of their own."""
     page = opened("/desk/judges", viewport={"width": 360, "height": 740})
     judge = page.get_attribute("#judges tbody a", "href")
-    for path in (*PAGES, judge):
+    for path in (*PAGES, judge, "/desk/campaign", "/account"):
         page.goto(served + path)
         assert page.evaluate("document.documentElement.scrollWidth") == 360, path
+
+
+SEEN = (
+    "all => all.every(link => { const b = link.getBoundingClientRect(); return b.left >= 0 && b.right <= innerWidth; })"
+)
+FITS = "box => box.scrollWidth <= box.clientWidth"
+
+
+def test_a_phone_shows_every_section_and_the_whole_picture(opened, served):
+    """No link of the navigation is outside of the screen, and judgments over time need no scrolling."""
+    page = opened("/desk/people", viewport={"width": 360, "height": 740})
+    assert page.locator(".bar nav a").evaluate_all(SEEN)
+    page.goto(served + "/desk")
+    assert page.locator(".picture .scroll").first.evaluate(FITS)
+
+
+def test_tables_fit_a_desktop(opened, served):
+    """The tables of judges, of items and of one item's judgments have no column outside of their boxes."""
+    page = opened("/desk/judges", viewport={"width": 1280, "height": 800})
+    assert page.get_by_role("group", name="Judges", exact=True).evaluate(FITS)
+    page.goto(served + "/desk/items")
+    assert page.get_by_role("group", name="Items", exact=True).evaluate(FITS)
+    page.locator("td.text", has_text="relevant").first.locator("xpath=../th/a").click()
+    assert page.get_by_role("group", name="Judgments", exact=True).evaluate(FITS)
 
 
 def test_judges_are_sorted_and_searched(opened):

@@ -790,6 +790,16 @@ def test_a_phone_never_scrolls_sideways(judge, language):
         assert small == [], name
 
 
+def test_a_phone_keeps_the_answer_in_sight(judge):
+    """The buttons are on the screen while a document is read, wherever it is scrolled to."""
+    page = judge(viewport={"width": 390, "height": 740}, has_touch=True).at_work()
+    buttons = page.locator("[data-part=verdict]")
+    inside = "one => { const b = one.getBoundingClientRect(); return b.top >= 0 && b.bottom <= innerHeight; }"
+    assert buttons.evaluate(inside)
+    page.evaluate("scrollBy(0, 200)")
+    assert buttons.evaluate(inside)
+
+
 def grave(page):
     """Return what axe holds to be serious in a page."""
     from axe_playwright_python.sync_playwright import Axe

@@ -125,7 +125,7 @@ def test_few_judgments_say_nothing():
     assert result.table["p_changed"].null_count() == 2
     some = [(f"i{n}", judge, n % 2, n) for n in range(FEWEST) for judge in "xy"] + [("i0", "z", 0, 5)]
     assert drift(*tiny(some)).sentence == (
-        f"None of 2 judges changed; 1 judges with fewer than {FEWEST} judgments were not tested."
+        f"None of 2 judges changed; 1 judge with fewer than {FEWEST} judgments cannot be tested."
     )
 
 
@@ -179,15 +179,17 @@ def test_of_one_time_nothing_can_be_said():
         result = drift(*dated(lambda _: "2026-05-01", order))
         assert result.changes == (None,) * 20
         assert not result.flagged.any()
-        assert result.sentence == ("Changes cannot be detected: (nearly) all judgments of 20 judges have one time.")
+        assert (
+            result.sentence == "Changes cannot be detected: 20 judges made nearly all of their judgments at one time."
+        )
     rows = [(f"i{n}", judge, n % 2, n if judge == "x" else 0) for n in range(FEWEST) for judge in "xyz"]
     assert drift(*tiny(rows)).sentence == (
-        "None of 1 judges changed; 2 judges were not tested because (nearly) all their judgments have one time."
+        "None of 1 judge changed; 2 judges with nearly all judgments at one time cannot be tested."
     )
     alone = [row for row in rows if row[1] != "x"] + [("i0", "w", 0, 5)]
     assert drift(*tiny(alone)).sentence == (
-        "Changes cannot be detected: (nearly) all judgments of 2 judges have one time, and the others have too few "
-        "judgments."
+        "Changes cannot be detected: 2 judges made nearly all of their judgments at one time, and the others have too "
+        "few judgments."
     )
 
 

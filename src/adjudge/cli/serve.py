@@ -159,6 +159,8 @@ def _print_address(name: str, address: str, links: dict[str, str], temporary: bo
     print(f"{name}: {address}")
     for role, link in links.items():
         print(f"  link for a {role}, to be used once: {address}{link}")
+    if len(links) > 1:
+        print("  Open the second link in a private window: a browser is signed in as one person.")
     if temporary:
         print("  This demo is deleted when you stop it; give a folder to keep it.")
     print("Stop with Ctrl-C.", flush=True)

@@ -114,18 +114,18 @@ class Drift(NotebookView):
         if not tested.any():
             reason = f"no judge has {FEWEST} judgments"
             if single_time:
-                reason = f"(nearly) all judgments of {single_time:,} judges have one time"
+                reason = f"{_judges(single_time)} made nearly all of their judgments at one time"
                 reason += ", and the others have too few judgments" if few else ""
             return f"Changes cannot be detected: {reason}."
-        note = f"; {few:,} judges with fewer than {FEWEST} judgments were not tested" if few else ""
+        note = f"; {_judges(few)} with fewer than {FEWEST} judgments cannot be tested" if few else ""
         if single_time:
-            note += f"; {single_time:,} judges were not tested because (nearly) all their judgments have one time"
+            note += f"; {_judges(single_time)} with nearly all judgments at one time cannot be tested"
         names = [str(self.judges[int(j)]) for j in np.flatnonzero(self.flagged)]
         if not names:
-            return f"None of {tested.sum():,} judges changed{note}."
+            return f"None of {_judges(int(tested.sum()))} changed{note}."
         return (
-            f"{len(names):,} of {tested.sum():,} judges changed: {some_names(names)} (about {self.level:.0%} of these "
-            f"are expected to be false alarms){note}."
+            f"{len(names):,} of {_judges(int(tested.sum()))} changed: {some_names(names)} (about {self.level:.0%} of "
+            f"these are expected to be false alarms){note}."
         )
 
     @property
@@ -273,6 +273,11 @@ def _change_positions(time: Floats) -> Codes:
     """Return where a series with these times may change: where the time increases, with enough before and after."""
     steps = time_steps(time)
     return steps[(steps >= SHORTEST) & (steps <= time.size - SHORTEST)]
+
+
+def _judges(n: int) -> str:
+    """Return a number of judges in words."""
+    return f"{n:,} judge{'' if n == 1 else 's'}"
 
 
 def _row(right: Floats) -> Floats:

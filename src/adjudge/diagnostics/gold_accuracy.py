@@ -124,8 +124,8 @@ def _sentence(chance: float, right: float, judgments: int, items: int, gold_used
     """Return expected and observed shares of right labels in words."""
     note = " (optimistic: these gold items were also used to fit the model)" if gold_used else ""
     return (
-        f"on {items:,} items whose truth is known, the fit expects {chance:.0%} of {judgments:,} judgments to be "
-        f"right, and {right:.0%} are{note}"
+        f"on {items:,} items whose truth is known, {right:.0%} of {judgments:,} judgments are right, and the fit "
+        f"expects {chance:.0%}{note}"
     )
 
 

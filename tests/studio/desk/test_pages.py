@@ -134,7 +134,7 @@ def test_items_wait_for_a_consensus(desk, reading):
     """The reasons are there either way; an item has a belief once it is judged."""
     result = pages.looks_page(reading, desk.campaign)
     assert not result["consensus"]
-    assert [name for name, *_ in result["looks"]] == ["uncertain", "contested", "gold", "helpful"]
+    assert [name for name, *_ in result["looks"]] == ["uncertain", "contested", "helpful", "gold"]
     item = desk.first.sets[0].items[0]
     assert pages.item_page(reading, desk.store.ledger, item)["belief"] is None
     (desk.folder / "consensus").mkdir()

@@ -72,8 +72,12 @@ def test_judgments_over_time_are_bars_and_certainty_is_a_line():
         ("01 Jan 03:00", "0", "\N{EN DASH}"),
         ("01 Jan 04:00", "9", "50 %"),
     ]
-    assert PICTURES["time"].says == "13 judgments since 01 Jan 02:00 UTC; 50 % of the labels are certain."
-    assert time_picture(OverTime(0.0, 60, (2,)), [], 0.95).says == "2 judgments since 01 Jan 00:00 UTC."
+    assert PICTURES["time"].says == (
+        "13 judgments since 01 Jan 02:00 UTC, with those that check judges; 50 % of the labels are certain."
+    )
+    assert time_picture(OverTime(0.0, 60, (2,)), [], 0.95).says == (
+        "2 judgments since 01 Jan 00:00 UTC, with those that check judges."
+    )
     assert time_picture(None, [], 0.95) is None
 
 

@@ -96,6 +96,20 @@ def test_the_database_cannot_be_sent():
     assert field.fixed
 
 
+def test_fields_are_named_and_explained_in_words():
+    """Choices and checks do not list what can be seen; lists that cannot be changed are lines."""
+    text = '[webhooks]\nevents = ["judge.paused", "judge.excluded"]\n'
+    fields = {field.setting.name: field for s in settings_sections(settings_of(text)) for field in s.fields}
+    assert fields["gate.ndcg_of"].label == "NDCG of"
+    assert fields["gate.ndcg_of"].hint.endswith(" Default printed.")
+    assert fields["assignment.draw_gold"].hint.endswith(" Off by default.")
+    assert fields["assignment.sets"].hint.endswith(" A whole number from 1 to 100; default 6.")
+    assert fields["prolific.studies"].hint.endswith(" A list of texts, one per line.")
+    assert fields["webhooks.events"].value == "judge.paused\njudge.excluded"
+    assert fields["webhooks.urls"].value == ""
+    assert all(field.hint.endswith(".") and "`" not in field.hint for field in fields.values())
+
+
 def test_comments_survive_a_change():
     """Only the lines of changed values differ; a missing key comes into its table, a missing table to the end."""
     before = settings_of(TEXT)

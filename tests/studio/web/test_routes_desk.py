@@ -110,6 +110,14 @@ def test_the_overview_says_how_it_goes(site):
     assert "<html" not in live
 
 
+def test_a_campaign_without_judges_says_what_to_do(site, file_site):
+    """The overview leads to the invitations until somebody can judge."""
+    assert "Nobody can judge yet." not in site.look("/desk").text
+    empty = file_site()
+    page = empty.ask("GET", "/desk", empty.made.person("lea", "lead")).text
+    assert 'Nobody can judge yet. <a href="/desk/people">Invite judges</a> to start.' in page
+
+
 def test_a_refresh_sends_what_has_changed(site):
     """Nothing at first; after a pause the notice alone."""
     versions = re.findall(r'data-version="(\w+)"', site.look("/desk").text)

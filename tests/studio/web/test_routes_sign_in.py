@@ -156,6 +156,36 @@ def test_people_are_sent_where_they_work(file_site):
     assert site.ask("GET", "/judge", lea).status_code == 403
 
 
+def test_errors_are_pages_with_a_heading_and_a_title(file_site):
+    """They say what happened and where to go on, in the reader's language."""
+    site = file_site()
+    lea = site.made.person("lea", "lead")
+    missing = site.ask("GET", "/nothing-here").text
+    assert "<title>Not found · " in missing
+    assert "There is no page at this address. Check it, or continue from the start page." in missing
+    assert "Not Found" not in missing
+    refused = site.ask("GET", "/judge", lea, headers=GERMAN).text
+    assert "<h1>Das steht Ihnen nicht offen</h1>" in refused
+    assert "Sie sind als lea angemeldet und beurteilen in dieser Kampagne nicht." in refused
+
+
+def test_pages_have_titles_of_their_own(file_site):
+    """So that open tabs can be told apart."""
+    site = file_site()
+    lea, link = site.made.person("lea", "lead"), invited(site)
+    pages = {"/sign-in": (None, "Sign in"), link: (None, "You are invited"), "/account": (lea, "Your account")}
+    for path, (person, name) in pages.items():
+        assert f"<title>{name} · " in site.ask("GET", path, person).text, path
+
+
+def test_an_invitation_says_whose_session_it_ends(file_site):
+    """Somebody who is signed in learns how to keep both sessions; nobody else sees the sentence."""
+    site = file_site()
+    lea, link = site.made.person("lea", "lead"), invited(site)
+    assert "You are signed in here as lea." in site.ask("GET", link, lea).text
+    assert "private window" not in site.ask("GET", link).text
+
+
 def test_signing_out_needs_the_pages_word(file_site):
     """Another site cannot sign anybody out; the page can."""
     site = file_site()

@@ -53,14 +53,22 @@ from adjudge.studio.records import Pair, Refused
 PAGE = 100  # entries of the audit log on one page
 CONTESTS = 10  # on one page
 REASONS = {  # why an item deserves a second look: title, what it means, and what its value is
-    "uncertain": ("Least certain", "Both labels are about equally likely.", "Uncertainty in bits"),
+    "uncertain": (
+        "Least certain",
+        "Both labels are about equally likely: the uncertainty is 1 bit if they are, and 0 if one is certain.",
+        "Uncertainty, bits",
+    ),
     "contested": (
         "Most surprising",
-        "Reliable judges gave labels that nobody would expect of them.",
-        "Surprise in bits",
+        "Reliable judges gave labels that nobody would expect of them: the more bits, the less expected.",
+        "Surprise, bits",
     ),
-    "gold": ("Gold contradicted", "Judges, without gold, would give another label.", "Probability of it"),
-    "helpful": ("Worth another judgment", "One more judgment would change most here.", "Expected bits"),
+    "helpful": (
+        "Worth another judgment",
+        "One more judgment would lower the uncertainty most here.",
+        "Expected gain, bits",
+    ),
+    "gold": ("Gold contradicted", "Without gold, judges would give another label.", "Probability of it"),
 }
 
 

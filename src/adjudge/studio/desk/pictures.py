@@ -114,7 +114,7 @@ def time_picture(data: OverTime | None, history: Sequence[Moment], target: float
     """
     if data is None:
         return None
-    left, right, top, bottom = 44.0, 596.0, 34.0, 196.0
+    left, right, top, bottom = 52.0, 574.0, 54.0, 216.0
     end = data.first + data.width * len(data.judgments)
     step = nice_step(max(data.judgments))
     highest = step * ceil(max(data.judgments) / step)
@@ -143,20 +143,20 @@ def time_picture(data: OverTime | None, history: Sequence[Moment], target: float
         path = " ".join(f"{x(point.at):.1f},{y(point.certain):.1f}" for point in points)
         parts.append(tag("polyline", points=path, class_="line"))
         parts += [_moment_mark(x(point.at), y(point.certain), point) for point in points]
-    parts += _time_labels(data, x, bottom + 16)
+    parts += _time_labels(data, x, bottom + 20)
     parts += [
-        tag("rect", x=left, y=8.0, width=12.0, height=10.0, class_="bar"),
-        _text(left + 18, 17, "judgments accepted"),
+        tag("rect", x=left + 6, y=6.0, width=12.0, height=12.0, class_="bar"),
+        _text(left + 30, 17, "judgments accepted (left)"),
     ]
     if points:
         parts += [
-            _line(left + 160, 13, left + 184, 13, "line"),
-            tag("circle", cx=left + 172, cy=13.0, r=3.5, class_="dot line"),
+            _line(left, 34, left + 24, 34, "line"),
+            tag("circle", cx=left + 12, cy=34.0, r=3.5, class_="dot line"),
         ]
-        parts.append(_text(left + 190, 17, f"share of labels with a probability of {_percent(target)} or more"))
-    says = f"{sum(data.judgments):,} judgments since {_moment(data.first)} UTC"
+        parts.append(_text(left + 30, 39, f"labels with a probability of {_percent(target)} or more (right)"))
+    says = f"{sum(data.judgments):,} judgments since {_moment(data.first)} UTC, with those that check judges"
     says += f"; {_percent(points[-1].certain)} of the labels are certain." if points else "."
-    return Picture(_svg(222, says, parts, kind="wide"), says, *_time_table(data, points))
+    return Picture(_svg(246, says, parts, kind="wide"), says, *_time_table(data, points))
 
 
 def _moment_mark(x: float, y: float, point: Moment) -> Markup:
@@ -165,12 +165,15 @@ def _moment_mark(x: float, y: float, point: Moment) -> Markup:
     return tag("circle", tag("title", words), cx=x, cy=y, r=3.0, class_="dot line")
 
 
-def _time_labels(data: OverTime, x: Callable[[float], float], y: float, most: int = 6) -> list[Markup]:
-    """Return labels of the axis of time."""
+def _time_labels(data: OverTime, x: Callable[[float], float], y: float, most: int = 5) -> list[Markup]:
+    """Return labels of the axis of time; a small screen leaves out every second one."""
     step = max(ceil(len(data.judgments) / most), 1)
     days = data.width * len(data.judgments) > 4 * DAY
     starts = [data.first + index * data.width for index in range(0, len(data.judgments), step)]
-    return [_text(x(at), y, _moment(at, days)) for at in starts if x(at) < WIDTH - 120]
+    labels = [(x(at), _moment(at, days)) for at in starts if x(at) < WIDTH - 140]
+    return [
+        _text(left, y, text, kind="soft between" if index % 2 else "soft") for index, (left, text) in enumerate(labels)
+    ]
 
 
 def _moment(at: float, day: bool = False) -> str:
@@ -210,7 +213,12 @@ def judges_picture(judges: Sequence[JudgePoint]) -> Picture | None:
             _text(x(share), bottom + 16, _percent(share), "middle"),
             _text(left - 6, y(share) + 4, _percent(share), "end"),
         ]
-    parts += [_line(x(0), y(1), x(1), y(0), "chance"), _text(x(0.02), y(0.9), "guessing: on this line")]
+    parts += [_line(x(0), y(1), x(1), y(0), "chance")]
+    parts.append(
+        tag(
+            "text", "guessing", transform=f"rotate(45 {x(0.2):.0f} {y(0.8):.0f})", x=x(0.2), y=y(0.8) - 6, class_="soft"
+        )
+    )
     for judge in judges:
         if len(judges) <= INTERVALS or judge.guessing:
             parts += _intervals(judge, x, y)
@@ -221,7 +229,7 @@ def judges_picture(judges: Sequence[JudgePoint]) -> Picture | None:
     parts += [_text(left, 12, "Relevant documents labelled relevant", kind="axis")]
     parts += [_text(right, bottom + 34, "Irrelevant documents labelled irrelevant", "end", "axis")]
     parts += [_mark("circle", left + 6, bottom + 52), _text(left + 18, bottom + 56, "better than guessing")]
-    parts += [_mark("triangle", left + 176, bottom + 52), _text(left + 188, bottom + 56, "may be guessing")]
+    parts += [_mark("triangle", left + 206, bottom + 52), _text(left + 218, bottom + 56, "may be guessing")]
     guessing = sum(judge.guessing for judge in judges)
     says = f"{len(judges):,} judges; {guessing:,} of them may be guessing."
     head = ("Judge", "Relevant found", "Irrelevant rejected", "May be guessing")
@@ -230,7 +238,7 @@ def judges_picture(judges: Sequence[JudgePoint]) -> Picture | None:
         (judge.name, _interval(judge.sensitivity), _interval(judge.specificity), "yes" if judge.guessing else "no")
         for judge in worst[:INTERVALS]
     ]
-    return Picture(_svg(456, says, parts, 430, "square"), says, head, rows)
+    return Picture(_svg(456, says, parts, 440, "square"), says, head, rows)
 
 
 def _names(points: Sequence[tuple[str, float, float]]) -> list[Markup]:
@@ -244,6 +252,8 @@ def _names(points: Sequence[tuple[str, float, float]]) -> list[Markup]:
             if all(end < left or right < start or abs(height - other) >= 12 for left, right, other in placed):
                 placed.append((start, end, height))
                 parts.append(_text(end, height, _short(name), "end", "name"))
+                if abs(above) > 14:  # a line leads from a name that is not beside its point
+                    parts.append(_line(end + 1, height - 4, x - 3, y, "grid"))
                 break
     return parts
 
@@ -292,7 +302,7 @@ def seconds_picture(bars: Sequence[int], gate: float) -> Picture | None:
     total = sum(bars)
     if not total:
         return None
-    left, right, top, bottom = 44.0, 620.0, 30.0, 190.0
+    left, right, top, bottom = 20.0, 624.0, 34.0, 194.0
     used = max(index for index, n in enumerate(bars) if n) + 1
     wide = (right - left) / used
     highest = max(bars)
@@ -307,8 +317,8 @@ def seconds_picture(bars: Sequence[int], gate: float) -> Picture | None:
         kind = "bar below" if below else "bar"
         parts.append(tag("rect", words, x=place + 1, y=bottom - height, width=wide - 2, height=height, class_=kind))
         parts.append(_text(place + wide / 2, bottom - height - 4, _percent(n / total) if n else "", "middle", "value"))
-        parts.append(_text(place, bottom + 16, str(EDGES[index]), "middle"))
-    parts.append(_text(right, bottom + 32, "seconds per document", "end", "axis"))
+        parts.append(_text(place, bottom + 20, str(EDGES[index]), "middle"))
+    parts.append(_text(right, bottom + 42, "seconds per document", "end", "axis"))
     if gate > 0:
         place = left + wide * min(_edge_position(gate), used)
         parts += [_line(place, top - 12, place, bottom, "limit"), _text(place + 5, top - 3, f"gate: {gate:g} s")]
@@ -316,7 +326,7 @@ def seconds_picture(bars: Sequence[int], gate: float) -> Picture | None:
     says = f"Half of {total:,} documents took at least {EDGES[middle]} seconds"
     says += f"; {_percent(fast / total)} took less than the {gate:g} seconds of the gate." if gate > 0 else "."
     rows = [(_seconds(index), f"{n:,}", _percent(n / total)) for index, n in enumerate(bars[:used])]
-    return Picture(_svg(228, says, parts, kind="wide"), says, ("Seconds", "Documents", "Share"), rows)
+    return Picture(_svg(246, says, parts, kind="wide"), says, ("Seconds", "Documents", "Share"), rows)
 
 
 def _seconds(index: int) -> str:
@@ -400,11 +410,11 @@ def _matrix(pairs: Sequence[Pair], people: Sequence[int], names: Mapping[int, st
         if i
     ]
     for index, person in enumerate(people[:-1]):
-        parts.append(_text(left + (index + 0.5) * cell, below + 14, _short(names.get(person, ""), 8), "middle", "name"))
+        parts.append(_text(left + (index + 0.5) * cell, below + 18, _short(names.get(person, ""), 8), "middle", "name"))
     low, high = (pick(pairs, key=lambda pair: pair.agreed / pair.shared) for pick in (min, max))
     ends = (_percent(pair.agreed / pair.shared) for pair in (low, high))
     says = f"Pairs of judges give the same label to {' to '.join(ends)} of the items that both judged."
-    return _svg(below + 24, says, parts, kind="wide"), says
+    return _svg(below + 28, says, parts, kind="wide fixed"), says
 
 
 def _strongest(pairs: Sequence[Pair], names: Mapping[int, str]) -> tuple[Markup, str]:
@@ -416,7 +426,7 @@ def _strongest(pairs: Sequence[Pair], names: Mapping[int, str]) -> tuple[Markup,
         return left + (right - left) * share
 
     parts = [_line(x(share), top - 8, x(share), bottom, "grid") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    parts += [_text(x(share), bottom + 14, _percent(share), "middle") for share in (0.0, 0.5, 1.0)]
+    parts += [_text(x(share), bottom + 18, _percent(share), "middle") for share in (0.0, 0.5, 1.0)]
     for index, pair in enumerate(pairs):
         y = top + (index + 0.5) * tall
         who = f"{_short(names.get(pair.one, ''), 14)} and {_short(names.get(pair.two, ''), 14)}"
@@ -429,13 +439,13 @@ def _strongest(pairs: Sequence[Pair], names: Mapping[int, str]) -> tuple[Markup,
         tag("circle", cx=left + 6, cy=13.0, r=4.0, class_="dot hollow"),
         _text(left + 16, 17, "expected if independent"),
     ]
-    parts += [_mark("triangle", left + 190, 13), _text(left + 202, 17, "same label")]
+    parts += [_mark("triangle", left + 226, 13), _text(left + 238, 17, "same label")]
     strongest = pairs[0]
     says = (
         "Of the pairs that agree most beyond what is expected, the first gave the same label to "
         f"{strongest.agreed} of {strongest.shared} items, where {strongest.expected:.1f} are expected."
     )
-    return _svg(bottom + 24, says, parts, kind="wide"), says
+    return _svg(bottom + 28, says, parts, kind="wide fixed"), says
 
 
 def _short(name: str, most: int = 16) -> str:

@@ -36,22 +36,27 @@ FIXED = {  # what cannot change while the studio runs, and why
 }
 
 
+SPELLINGS = {"ndcg": "NDCG", "url": "URL", "urls": "URLs", "id": "ID", "mturk": "MTurk", "openid": "OpenID"}
+
+
 class Field(NamedTuple):
     """A field of the form."""
 
     setting: Setting
+    label: str
     kind: str  # check, choice, number, whole, list, text
     value: str
-    default: str
     choices: Sequence[str]
+    hint: str  # what it means, and what is expected
     error: str
-    fixed: str  # why it cannot be changed
+    fixed: bool  # whether it cannot be changed while the studio runs
 
 
 class Section(NamedTuple):
     """A table of campaign.toml."""
 
     name: str
+    label: str
     about: str
     fields: Sequence[Field]
 
@@ -63,6 +68,7 @@ def settings_sections(
     return [
         Section(
             name,
+            label_of(name),
             (model.__doc__ or "").split("\n")[0],
             [
                 _field(setting, settings, sent or {}, (errors or {}).get(setting.name, ""))
@@ -76,10 +82,46 @@ def settings_sections(
 
 def _field(setting: Setting, settings: Settings, sent: Mapping[str, str], error: str) -> Field:
     """Return one field."""
-    value, fixed = value_of(settings, setting), FIXED.get(setting.name, "")
-    text = display_value(value).strip("'") if fixed else sent.get(setting.name, field_text(value))
-    choices = get_args(setting.field.annotation) if _kind(setting) == "choice" else ()
-    return Field(setting, _kind(setting), text, field_text(setting.default), choices, error, fixed)
+    value, kind, fixed = value_of(settings, setting), _kind(setting), setting.name in FIXED
+    text = _fixed_text(value) if fixed else sent.get(setting.name, field_text(value))
+    choices = get_args(setting.field.annotation) if kind == "choice" else ()
+    return Field(setting, label_of(setting.key), kind, text, choices, _hint(setting, kind), error, fixed)
+
+
+def label_of(key: str) -> str:
+    """Return a key of campaign.toml in words.
+
+    Examples
+    --------
+    >>> label_of("gold_sets"), label_of("ndcg_of"), label_of("completion_url")
+    ('Gold sets', 'NDCG of', 'Completion URL')
+    """
+    words = " ".join(SPELLINGS.get(word, word) for word in key.split("_"))
+    return words[:1].upper() + words[1:]
+
+
+def _fixed_text(value: Any) -> str:
+    """Return a value that cannot be changed as a field contains it, without the password of an address."""
+    if isinstance(value, tuple):
+        return "\n".join(_fixed_text(entry) for entry in value)
+    return display_value(value).strip("'")
+
+
+def _hint(setting: Setting, kind: str) -> str:
+    """Return what a setting means, and what its field expects, in sentences."""
+    meaning, default = _sentence(setting.meaning.replace("`", "")), field_text(setting.default).replace("\n", ", ")
+    if setting.name in FIXED:
+        return f"{meaning} {FIXED[setting.name]}"
+    if kind == "check":
+        return f"{meaning} {'On' if default == 'true' else 'Off'} by default."
+    expected = {"choice": "", "list": f"{setting.expected}, one per line"}.get(kind, setting.expected)
+    parts = [part for part in (expected, f"default {default}" if default else "") if part]
+    return f"{meaning} {_sentence('; '.join(parts))}" if parts else meaning
+
+
+def _sentence(text: str) -> str:
+    """Return a clause as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def value_of(settings: Settings, setting: Setting) -> Any:

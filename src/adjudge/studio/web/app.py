@@ -165,7 +165,8 @@ def error_response(request: Request, status: int, code: str, sentence: str, **mo
         return RedirectResponse("/sign-in", 303)
     if code == FACTOR_FIRST:
         return RedirectResponse("/account/second-factor", 303)
-    response = page(request, "message.html", status, message=sentence, link="/", link_text="")
+    unknown = (status, code) == (404, "http")
+    response = page(request, "message.html", status, error=status, message="" if unknown else sentence)
     response.headers.update(headers)
     return response
 

@@ -208,10 +208,12 @@ class Part(NamedTuple):
 def live_parts(request: Request, **values: Any) -> list[Part]:
     """Return the parts of the overview, each as an element with its version; ``values`` are those of the template."""
     template = _environment().get_template("desk_live.html")
-    campaign = studio_of(request).campaign
+    studio = studio_of(request)
+    has_judges = any(person.role == "judge" for person in studio.ledger.people.values())
+    shared = {"campaign": studio.campaign, "root": root_of(request), "has_judges": has_judges}
     result = []
     for name in PARTS:
-        html = template.render(part=name, campaign=campaign, root=root_of(request), **values).strip()
+        html = template.render(part=name, **shared, **values).strip()
         version = blake2b(html.encode(), digest_size=6).hexdigest()
         element = Markup('<div class="part" id="live-{}" data-version="{}">{}</div>')
         result.append(Part(version, element.format(name, version, Markup(html))))

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from adjudge.studio.access import hash_password, needs_rehash, password_problem, verify_password
+from adjudge.studio.access import hash_password, may, needs_rehash, password_problem, verify_password
 from adjudge.studio.attempts import sign_in_buckets
 from adjudge.studio.platforms import Arrival, Preview, format_arrival, mturk_arrival, prolific_arrival
 from adjudge.studio.record.store import Row
 from adjudge.studio.records import Refused
-from adjudge.studio.web.render import page, request_texts, translate
+from adjudge.studio.web.render import fill, page, request_texts, translate
 from adjudge.studio.web.security import check_rate, current_caller, require_caller, studio_of
 from adjudge.studio.web.session_cookies import (
     begin_attempt,
@@ -43,8 +43,10 @@ async def front_page(request: Request) -> Response:
 @router.get("/judge")
 async def judge_page(request: Request) -> Response:
     """Show the judge's page."""
-    if current_caller(request) is None:
+    if (caller := current_caller(request)) is None:
         return RedirectResponse("/sign-in", 303)
+    if not may(caller.person.role, "judge"):
+        raise Refused(403, "role", fill(request_texts(request)["judges_only"], name=caller.person.name))
     caller = require_caller(request, "judge")
     csrf = studio_of(request).signer.csrf(caller.session)
     return page(request, "judge.html", language=caller.person.language, csrf=csrf)
@@ -95,6 +97,8 @@ async def join_page(request: Request, invitation: str) -> HTMLResponse:
     row = _open_invitation(request, studio_of(request).signer.read_invitation(invitation))
     visit = visit_of(request) if row["role"] in KNOWN_ROLES else None
     values = {"role": row["role"], "name": row["name"], "visit": visit, "invitation": invitation}
+    if (caller := current_caller(request)) is not None:
+        values["signed_in"] = fill(request_texts(request)["join_signed_in"], name=caller.person.name)
     return page(request, "join.html", openid=studio_of(request).campaign.settings.openid, **values)
 
 

@@ -241,9 +241,10 @@ async def _handle_error(request: Request, error: Exception) -> Response:
         message = fill(words[error.code], **error.more)
     if isinstance(error, RequestValidationError):
         message = "A value of this form is missing or too long."
-    return front_page(
-        request, "message.html", status, headers={**allow, **_wait(status)}, message=message, link="/", link_text=""
-    )
+    if isinstance(error, HTTPException) and status == 404:
+        message = ""
+    headers = {**allow, **_wait(status)}
+    return front_page(request, "message.html", status, headers=headers, error=status, message=message)
 
 
 def _wait(status: int) -> dict[str, str]:
@@ -253,8 +254,7 @@ def _wait(status: int) -> dict[str, str]:
 
 async def _handle_fault(request: Request, error: Exception) -> Response:
     """Answer an unexpected error; the log has the traceback."""
-    page = front_page(request, "message.html", 500, message=FAULT, link="/", link_text="")
-    return note_fault(request, error, page)
+    return note_fault(request, error, front_page(request, "message.html", 500, error=500, message=FAULT))
 
 
 # Asking a campaign
