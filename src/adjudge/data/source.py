@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from adjudge.data.columns import has_column
 from adjudge.errors import InputError, quote, quoted
 
 # what pyarrow raises for values of several types, for numbers that it cannot hold, and when it is not installed
@@ -158,7 +159,7 @@ def values_series(name: str, values: list[Any]) -> pl.Series:
     if kinds <= {int, float} or len(kinds) <= 1:
         try:
             return pl.Series(name, values, strict=False)
-        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        except (AttributeError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             pass
     return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
 
@@ -213,13 +214,15 @@ def _from_mapping(data: Mapping[Any, Any], name: str) -> Source:
 
 
 def _from_nested(data: Mapping[Any, Mapping[Any, Any]], name: str) -> Source:
-    """Return judge -> label by item as a source; or columns by row, as pandas writes a frame to JSON."""
-    rows = [{*map(str, value)} for value in data.values()]
-    if {"item", "judge", "label"} <= {str(key).strip().lower() for key in data} and all(
-        each == rows[0] for each in rows
-    ):
+    """Return judge -> label by item as a source; or rows by column, or columns by row, as pandas writes a frame."""
+    keys = [tuple(map(str, value)) for value in data.values()]
+    alike = all(each == keys[0] for each in keys)
+    if alike and all(has_column(role, [*map(str, data)]) for role in ROW):
         columns = {str(key): list(value.values()) for key, value in data.items()}
         return from_frame(pl.DataFrame({key: values_series(key, values) for key, values in columns.items()}), name)
+    holds_records = any(isinstance(each, Mapping) for value in data.values() for each in value.values())
+    if holds_records or (alike and all(has_column(role, keys[0]) for role in ROW)):
+        return from_records([*data.values()], name)
     triples = [(item, judge, label) for item, labels in data.items() for judge, label in labels.items()]
     return replace(_from_triples(triples, name), shape="dictionary")
 
@@ -302,5 +305,5 @@ def _series_from_values(column: nw.Series[Any], source: str, name: str) -> pl.Se
     values = [None if missing else value for value, missing in pairs]
     try:
         return pl.Series(name, values, strict=False)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+    except (AttributeError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"column {quote(name)} holds values that are neither text nor numbers", source) from error
