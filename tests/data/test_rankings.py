@@ -213,7 +213,7 @@ def test_rows_are_those_of_the_file(tmp_path: Path) -> None:
         (
             "judge,rank\nx,1\n",
             "r.csv: no column for the item (columns: 'judge', 'rank'); "
-            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
+            "usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=",
         ),
     ],
 )

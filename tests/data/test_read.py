@@ -326,7 +326,7 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         (
             "{}\n",
             "labels.jsonl: no column for the item (columns: none); "
-            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
+            "usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=",
         ),
     ],
 )

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from adjudge.data.columns import ALSO, NEEDED, has_column, is_usual
-from adjudge.data.formats import READERS, open_source
+from adjudge.data.columns import ALSO, NEEDED, USUAL, find_columns, has_column, is_usual
+from adjudge.data.files import Content, archive_members, display_name
+from adjudge.data.formats import READERS, content_source, open_source
 from adjudge.data.label_values import MISSING
-from adjudge.data.source import Source, values_series
+from adjudge.data.source import Source, from_frame, values_series
 from adjudge.errors import AdjudgeWarning, UsageError, not_one_of, option_with, quote, quoted
 
 SEVERAL = "|"  # between the labels of a judgment that has several
@@ -102,7 +103,8 @@ def judgment_source(
     Parameters
     ----------
     data
-        A path, or an object that ``open_source`` takes.
+        A path, or an object that ``open_source`` takes. A zip archive or a folder holds a table or, as some tools
+        write, a file per judge.
     format
         A name of a format, or of a shape in ``EXPORTS``. By default both are recognised.
     named
@@ -116,8 +118,57 @@ def judgment_source(
     shape = next((export for export in EXPORTS if export.name == format), None)
     if format is not None and shape is None and format not in READERS:
         raise UsageError(not_one_of("format", format, [*READERS, *(e.name for e in EXPORTS)]))
+    members = archive_members(data)
+    if members is not None:
+        return _archive(display_name(data), members, named, shape, None if shape is not None else format)
     source = open_source(data, None if shape is not None else format)
     return to_judgments(source, named, shape)
+
+
+def _archive(
+    name: str,
+    members: Sequence[Content],
+    named: Mapping[str, str | None],
+    shape: Export | None,
+    format: str | None,  # noqa: A002
+) -> tuple[Source, dict[str, str | None]]:
+    """Return the judgments of all files of an archive; a file without judges has the labels of one judge, its name."""
+    if len(members) == 1:
+        return to_judgments(content_source(members[0], format), named, shape)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tables = [to_judgments(content_source(content, format), named, shape) for content in members]
+    _repeat_notes(caught)
+    parts = []
+    for source, columns in tables:
+        wished = {**columns, "item": columns["item"] or ("id" if "id" in source.columns else None)}
+        needed = [role for role in NEEDED if role != "judge" or has_column("judge", source.columns) or columns["judge"]]
+        roles = find_columns(source.columns, {r: c for r, c in wished.items() if r in USUAL and c}, source.name, needed)
+        part = pl.DataFrame([source.column(column).alias(role) for role, column in roles.items()])
+        parts.append(part if "judge" in roles else part.with_columns(judge=pl.lit(Path(source.name).stem)))
+    kinds = {column: {part.schema[column] for part in parts if column in part.columns} for column in NEEDED}
+    mixed = [column for column, each in kinds.items() if len(each) > 1]
+    table = pl.concat([part.with_columns(pl.col(mixed).cast(pl.String)) for part in parts], how="diagonal_relaxed")
+    shapes = list(dict.fromkeys(source.shape for source, _ in tables))
+    joined = replace(
+        from_frame(table, name),
+        text=True,
+        format=f"{len(tables):,} files",
+        shape=", ".join(shapes) if shapes != ["long"] else "a file per judge",
+        used={role: role for role in table.columns},
+    )
+    return joined, dict.fromkeys(named)
+
+
+def _repeat_notes(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Repeat the notes about the files of an archive; of notes that say the same, only the first, with their number."""
+    groups: dict[str, list[str]] = {}
+    for warning in caught:
+        text = str(warning.message)
+        groups.setdefault(re.sub(r"^.*?: |'[^']*'|\d+", "", text), []).append(text)
+    for texts in groups.values():
+        more = f"; the same holds for {len(texts) - 1:,} more files" if len(texts) > 1 else ""
+        warnings.warn(f"{texts[0]}{more}", AdjudgeWarning, stacklevel=5)
 
 
 def to_judgments(
@@ -437,7 +488,9 @@ def _is_doccano(source: Source) -> bool:
 def _potato(source: Source, named: Mapping[str, str | None]) -> Answers:
     """Convert annotations of Potato: an instance and a user per record, with values by scheme and label."""
     rows, notes = _Rows(), list[str]()
-    answered = [answered for n, record in enumerate(_records(source)) for answered in _potato_answers(source, n, record)]
+    answered = [
+        answered for n, record in enumerate(_records(source)) for answered in _potato_answers(source, n, record)
+    ]
     values: dict[str, list[Any]] = {}
     for *_, schemes in answered:
         for scheme, value in schemes.items():
@@ -452,7 +505,9 @@ def _potato(source: Source, named: Mapping[str, str | None]) -> Answers:
                 rows.add(n, item, judge, scheme, chosen or None)
             else:
                 for label, each in value.items():
-                    question = scheme if len({label for v in values[scheme] for label in v}) == 1 else f"{scheme}.{label}"
+                    question = (
+                        scheme if len({label for v in values[scheme] for label in v}) == 1 else f"{scheme}.{label}"
+                    )
                     rows.add(n, item, judge, question, _parsed(each))
     unknown = sum(not {"user", "user_id"} & record.keys() for record in _records(source))
     if unknown:
@@ -607,7 +662,10 @@ def _question_columns(source: Source, item: str, candidates: Sequence[str], wish
     items = source.column(item).cast(pl.String)
     differ = []
     for name in candidates:
-        table = pl.DataFrame({"item": items, "value": source.column(name).cast(pl.String)}).drop_nulls()
+        values = source.column(name)
+        if values.dtype == pl.Object or values.dtype.is_nested():
+            values = pl.Series([json.dumps(value, default=str) for value in values.to_list()])
+        table = pl.DataFrame({"item": items, "value": values.cast(pl.String)}).drop_nulls()
         if table.group_by("item").agg(pl.col("value").n_unique()).get_column("value").max() not in (None, 0, 1):
             differ.append(name)
     return differ or list(candidates)
@@ -669,7 +727,7 @@ def _mturk(source: Source, named: Mapping[str, str | None]) -> Answers:
 
 
 def _boolean_groups(source: Source, answers: Sequence[str]) -> dict[str, list[str]]:
-    """Return question -> options, for questions with a column of true and false per option, as ``Answer.mood.happy``."""
+    """Return question -> options, where each option is a column of true and false, such as ``Answer.mood.happy``."""
     groups: dict[str, list[str]] = {}
     others = {"", "Answer"}
     for name in answers:

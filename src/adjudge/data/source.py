@@ -77,7 +77,10 @@ def from_frame(frame: Any, name: str = "table") -> Source:
     >>> str(source.wrong("this is not right", 1))
     'table, row 1: this is not right'
     """
+    if getattr(getattr(frame, "columns", None), "nlevels", 1) > 1:
+        raise InputError("the columns have several levels: choose one of the first, as in frame['label']", name)
     try:
+        frame = pl.DataFrame(frame) if _is_arrow_stream(frame) else frame
         table = nw.from_native(frame.collect() if isinstance(frame, pl.LazyFrame) else frame, eager_only=True)
         native = {str(column): column for column in table.columns}
     except TypeError as error:
@@ -97,6 +100,12 @@ def from_frame(frame: Any, name: str = "table") -> Source:
         kind=str(table.implementation),
         order=order,
     )
+
+
+def _is_arrow_stream(frame: Any) -> bool:
+    """Whether an object is a batch of pyarrow or a relation of DuckDB: columns of Arrow, but not a frame."""
+    is_arrow = hasattr(frame, "__arrow_c_array__") or type(frame).__name__ == "DuckDBPyRelation"
+    return is_arrow and (hasattr(frame, "schema") or hasattr(frame, "columns"))
 
 
 def _own_table(record: Any) -> str:
@@ -249,6 +258,8 @@ def _from_triples(rows: Sequence[Sequence[Any]], name: str) -> Source:
 def _with_index(frame: Any) -> Any:
     """Return a pandas frame with its index as columns, if the index has names that no column has."""
     names = getattr(getattr(frame, "index", None), "names", None)
+    if names is not None and len(names) > 1 and hasattr(frame, "to_frame") and not hasattr(frame, "columns"):
+        return _with_index(frame.to_frame(frame.name or ROW[-1]))  # a series, as unstacked frames are
     if names is None or not hasattr(frame, "reset_index") or not hasattr(frame, "columns"):
         return frame
     if any(name is not None for name in names):
