@@ -936,7 +936,7 @@ def test_archives_and_folders(tmp_path: Path, recwarn: pytest.WarningsRecorder) 
     assert texts_of(path) == [("a", "x", "yes")]
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("README.txt", "x")
-    assert "holds no tables: expected files whose names end in .csv" in refusal(path)
+    assert "is an archive without tables: expected files whose names end in .csv" in refusal(path)
     path.write_bytes(b"PK\x03\x04rubbish")
     assert refusal(path).endswith("the compressed file is damaged or cut off")
 

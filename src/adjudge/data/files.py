@@ -108,7 +108,10 @@ def archive_members(path: Any) -> list[Content] | None:
     if not isinstance(path, str | os.PathLike) or str(path) == "-":
         return None
     if os.path.isdir(path):
-        paths = [file for file in sorted(Path(path).rglob("*")) if file.is_file()]
+        if os.path.isfile(os.path.join(path, "fit.json")):
+            raise InputError("is the folder of a fit, not a table of judgments", str(path))
+        folder = Path(path)
+        paths = [file for file in sorted([*folder.glob("*"), *folder.glob("*/*")]) if file.is_file()]
         members = {str(file): partial(file.read_bytes) for file in paths}
     elif os.path.isfile(path) and read_bytes(path, len(ZIP)) == ZIP and binary_format(read_bytes(path)) is None:
         try:
@@ -126,7 +129,8 @@ def archive_members(path: Any) -> list[Content] | None:
     names = [name for name in names if Path(name).stem in POTATO] or names
     if not names:
         endings = ", ".join(TABLES)
-        raise InputError(f"holds no tables: expected files whose names end in {endings}", str(path))
+        what = "a folder" if os.path.isdir(path) else "an archive"
+        raise InputError(f"is {what} without tables: expected files whose names end in {endings}", str(path))
     try:
         return [decode_content(members[name](), name) for name in names]
     except DAMAGE as error:

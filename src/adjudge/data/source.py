@@ -77,11 +77,11 @@ def from_frame(frame: Any, name: str = "table") -> Source:
     >>> str(source.wrong("this is not right", 1))
     'table, row 1: this is not right'
     """
+    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     if getattr(getattr(frame, "columns", None), "nlevels", 1) > 1:
         raise InputError("the columns have several levels: choose one of the first, as in frame['label']", name)
     try:
-        frame = pl.DataFrame(frame) if _is_arrow_stream(frame) else frame
-        table = nw.from_native(frame.collect() if isinstance(frame, pl.LazyFrame) else frame, eager_only=True)
+        table = nw.from_native(pl.DataFrame(frame) if _is_arrow_stream(frame) else frame, eager_only=True)
         native = {str(column): column for column in table.columns}
     except TypeError as error:
         problem = f"{type(frame).__name__} is not a table: give a path, or a pandas, polars or pyarrow frame"

@@ -487,7 +487,7 @@ def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None,
             raise UsageError(f"{problem}: labels are a table with the columns item and label, or {{item: label}}")
         answers = answers[0]
     if isinstance(truth, str | PathLike) and is_run(truth):
-        raise UsageError(f"{quote(truth)} is a run, not the truth: runs come first, then the truth")
+        raise UsageError(f"{truth} is a run, not the truth: runs come first, then the truth")
     if _has_probabilities(truth) and not (_has_probabilities(answers) or isinstance(answers, Fit | str | PathLike)):
         swapped = "the truth has probabilities, and the answers have none: answers come first, then the truth"
         warnings.warn(f"score: {swapped}", AdjudgeWarning, stacklevel=2)
