@@ -55,7 +55,7 @@ def test_of_many_judges_the_first_and_last_are_shown(run, labels):
     answer = run("judges", "fit", "--rows", "1", "--sort", "judge")
     assert "Judges by judge: the first and last 1 of 3" in answer.out
     assert [line[:3] for line in answer.out.splitlines()[2:5]] == ["x  ", "...", "z  "]
-    assert "No label is wrong." in answer.out
+    assert "No confusion of labels was found." in answer.out
 
 
 def test_one_card_has_everything(run, fitted):

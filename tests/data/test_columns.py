@@ -50,11 +50,13 @@ def test_a_missing_role_lists_columns_and_usual_names() -> None:
     """A role without a column says what there is and what is looked for."""
     assert refusal(("item", "judge", "score")) == (
         "labels.csv: no column for the label (columns: 'item', 'judge', 'score'); "
-        "usual names are label, rating, answer, vote, grade, relevance, rel, or name it with label="
+        "usual names are label, rating, answer, vote, grade, relevance, rel, judgment, judgement, "
+        "verdict, or name it with label="
     )
     assert refusal(()) == (
         "labels.csv: no column for the item (columns: none); "
-        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item="
+        "usual names are item, task, doc, document, question, unit, docno, passage, instance, example, "
+        "sample, or name it with item="
     )
 
 
@@ -62,7 +64,8 @@ def test_a_table_without_a_header_is_told_to_have_one() -> None:
     """If no column has a usual name, the first row may be data."""
     assert refusal(("d1", "ann", "yes")) == (
         "labels.csv: no column for the item (columns: 'd1', 'ann', 'yes'); "
-        "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; "
+        "usual names are item, task, doc, document, question, unit, docno, passage, instance, example, "
+        "sample, or name it with item=; "
         "if the first row holds data, add a header above it"
     )
 

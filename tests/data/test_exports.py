@@ -220,6 +220,34 @@ def mlflow() -> str:
     )
 
 
+def label_studio_csv(sentiment: Callable[[str], str] = str) -> str:
+    """Return annotations in columns in the order of the alphabet, as newer versions of Label Studio write them."""
+    rows = [
+        {
+            "agreement": 66.7,
+            "annotation_id": 10 * item + n,
+            "annotator": judge,
+            "created_at": f"2025-01-0{item}T00:00:0{n}Z",
+            "history": json.dumps([{"action": n}]),
+            "id": item,
+            "lead_time": 2.5 + n,
+            "sentiment": sentiment(label),
+            "text": f"text {item}, with a comma",
+            "updated_at": f"2025-01-0{item}T00:00:0{n}Z",
+        }
+        for n, (item, judge, label) in enumerate(TRIPLES)
+    ]
+    return table(rows)
+
+
+def potato_2(cell: Callable[[str], tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row per instance and user, as Potato 2 exports them; ``cell`` has the field of a label and its value."""
+    return [
+        {"instance_id": str(item), "user_id": judge, f"mood.{cell(label)[0]}": cell(label)[1]}
+        for item, judge, label in TRIPLES
+    ]
+
+
 SAMPLES: dict[str, tuple[str, str, Callable[[], str], str]] = {  # name -> export, name of the file, content, note
     "Label Studio JSON": ("label-studio", "project.json", label_studio, ""),
     "Label Studio CSV": (
@@ -251,6 +279,38 @@ SAMPLES: dict[str, tuple[str, str, Callable[[], str], str]] = {  # name -> expor
                 for item, judge, label in TRIPLES
             ]
         ),
+        "",
+    ),
+    "Label Studio CSV in the order of the alphabet": ("label-studio-min", "project.csv", label_studio_csv, ""),
+    "Label Studio CSV with results": (
+        "label-studio-min",
+        "project.csv",
+        lambda: label_studio_csv(lambda label: json.dumps([{"choices": [label]}])),
+        "",
+    ),
+    "Label Studio JSON-MIN with results": (
+        "label-studio-min",
+        "project.json",
+        lambda: json.dumps(
+            [
+                {
+                    "id": item,
+                    "text": "t",
+                    "mood": [{"rating": label}],
+                    "annotator": n,
+                    "annotation_id": n,
+                    "lead_time": 1,
+                }
+                | {"annotator": judge}
+                for n, (item, judge, label) in enumerate(TRIPLES)
+            ]
+        ),
+        "",
+    ),
+    "Argilla by record": (
+        "argilla",
+        "records.json",
+        lambda: json.dumps({record["id"]: record for record in json.loads(argilla())}),
         "",
     ),
     "Argilla JSON": ("argilla", "records.json", argilla, ""),
@@ -300,6 +360,36 @@ SAMPLES: dict[str, tuple[str, str, Callable[[], str], str]] = {  # name -> expor
                 for item, judge, label in TRIPLES
             ],
             "\t",
+        ),
+        "",
+    ),
+    "Potato 2, CSV": ("potato", "annotations.csv", lambda: table(potato_2(lambda label: (label, "true"))), ""),
+    "Potato 2, menu": ("potato", "annotations.csv", lambda: table(potato_2(lambda label: ("select-one", label))), ""),
+    "Potato 2, JSONL": (
+        "potato",
+        "annotations.jsonl",
+        lambda: lines(
+            [
+                {
+                    "instance_id": str(item),
+                    "user_id": judge,
+                    "labels": {"mood": {label: label}},
+                    "spans": {},
+                    "links": {},
+                }
+                for item, judge, label in TRIPLES
+            ]
+        ),
+        "",
+    ),
+    "Potato, menu": (
+        "potato",
+        "annotated_instances.jsonl",
+        lambda: lines(
+            [
+                {"user": judge, "instance_id": str(item), "label_annotations": {"mood": {"select-one": label}}}
+                for item, judge, label in TRIPLES
+            ]
         ),
         "",
     ),
@@ -429,6 +519,11 @@ def notes_of(recwarn: pytest.WarningsRecorder) -> list[str]:
 def rows_of(data: Any, **options: Any) -> list[tuple[Any, ...]]:
     """Return the judgments of an object or a file as sorted rows."""
     return sorted(judgment_table(read(data, **options)).select("item", "judge", "label").rows())
+
+
+def texts_of(data: Any, **options: Any) -> list[tuple[str, ...]]:
+    """Return the judgments of an object or a file as sorted rows of texts."""
+    return [tuple(map(str, row)) for row in rows_of(data, **options)]
 
 
 def refusal(data: Any, **options: Any) -> str:
@@ -798,3 +893,157 @@ def test_a_file_that_only_looks_like_an_export(tmp_path: Path, records: list[Any
     """Other values under the names of an export are refused in one line."""
     path = written(tmp_path / "odd.json", json.dumps(records))
     assert "\n" not in refusal(path)
+
+
+def test_potato_fields_and_states(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """The number or text in a field is the label, several fields are questions, and comments are not read."""
+    rows = [
+        {"user": "ann", "instance_id": f"i{n}", "label_annotations": {"quality": {"clear": str(n), "fluent": "0"}}}
+        for n in range(3)
+    ]
+    path = written(tmp_path / "annotated_instances.jsonl", lines(rows))
+    assert "('quality.clear', 'quality.fluent'): choose one with label=" in refusal(path)
+    assert texts_of(path, label="quality.clear") == [("i0", "ann", "0"), ("i1", "ann", "1"), ("i2", "ann", "2")]
+    label = {"schema": "mood", "name": "good"}
+    comment = [{"schema": "mood", "name": "free_response"}, "because"]
+    for user, value in (("ann", True), ("bob", "good")):
+        folder = tmp_path / "annotation_output" / user
+        folder.mkdir(parents=True)
+        state = {"user_id": user, "instance_id_to_label_to_value": {"i1": [[label, value], comment]}}
+        (folder / "user_state.json").write_text(json.dumps(state))
+        (folder / "assigned.json").write_text("{}")
+    assert texts_of(tmp_path / "annotation_output") == [("i1", "ann", "good"), ("i1", "bob", "good")]
+    frame = pd.DataFrame({"instance_id": ["i1", "i1"], "user_id": ["ann", "bob"], "mood": ["good", "bad"]})
+    assert texts_of(frame) == [("i1", "ann", "good"), ("i1", "bob", "bad")]
+
+
+def test_archives_and_folders(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """A file per judge is read as one table; an archive of one table is that table; others are refused."""
+    path = tmp_path / "project.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for judge in ("ann", "bob"):
+            rows = [{"id": n, "text": "t", "label": [judge[0]] if n else ["a"], "Comments": []} for n in range(2)]
+            archive.writestr(f"{judge}.jsonl", lines(rows))
+        archive.writestr("__MACOSX/._ann.jsonl", "x")
+    assert texts_of(path) == [("0", "ann", "a"), ("0", "bob", "a"), ("1", "ann", "a"), ("1", "bob", "b")]
+    assert len(notes_of(recwarn)) == 1  # not one per file
+    (tmp_path / "folder").mkdir()
+    for name, content in {"ann.csv": "id,text,label\n1,t,yes\n", "bob.csv": "id,text,label\nx,t,no\n"}.items():
+        written(tmp_path / "folder" / name, content)
+    assert texts_of(tmp_path / "folder") == [("1", "ann", "yes"), ("x", "bob", "no")]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/labels.csv", "item,judge,label\na,x,yes\n")
+    assert texts_of(path) == [("a", "x", "yes")]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("README.txt", "x")
+    assert "is an archive without tables: expected files whose names end in .csv" in refusal(path)
+    path.write_bytes(b"PK\x03\x04rubbish")
+    assert refusal(path).endswith("the compressed file is damaged or cut off")
+
+
+def test_what_is_no_label_is_not_read(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """Spans, boxes, rankings and videos are refused, or left out with a note if there is another question."""
+    ranking = [{"value": "a", "rank": 1}, {"value": "b", "rank": 2}]
+    record = {"id": "1", "fields": {}, "responses": {"order": [{"value": ranking, "user_id": "u"}]}}
+    reason = "spans, boxes, rankings and other records are not read, because an item needs one label (1 answers)"
+    assert reason in refusal(written(tmp_path / "argilla.json", json.dumps([record])))
+    record["responses"] |= {"mood": [{"value": "good", "user_id": "u"}]}
+    path = written(tmp_path / "argilla.json", json.dumps([record]))
+    assert texts_of(path) == [("1", "u", "good")]
+    assert notes_of(recwarn) == [f"{path}: {reason}"]
+    about = {"_input_hash": 1, "_task_hash": 1, "answer": "accept", "_annotator_id": "a", "_session_id": "a"}
+    spans = {**about, "spans": [{"start": 0, "end": 1, "label": "X"}]}
+    assert reason in refusal(written(tmp_path / "manual.jsonl", lines([{**spans, "_view_id": "ner_manual"}])))
+    assert (
+        texts_of(written(tmp_path / "teach.jsonl", lines([{**spans, "_view_id": "ner", "_is_binary": True}])))[0][2]
+        == "accept"
+    )
+    assert texts_of(written(tmp_path / "typed.jsonl", lines([{**about, "user_input": "7"}])))[0][2] == "7"
+    video = {
+        "from_name": "box",
+        "type": "videorectangle",
+        "value": {"framesCount": 9, "sequence": [], "labels": ["car"]},
+    }
+    tasks = [{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [video]}]}]
+    assert "with regions (spans, boxes)" in refusal(written(tmp_path / "video.json", json.dumps(tasks)))
+    boxes = [{"annotatedResult": {"boundingBoxes": [{"left": 1}], "inputImageProperties": {}}}]
+    task = [{"HITId": 1, "WorkerId": "w", "Answer.taskAnswers": json.dumps(boxes)}]
+    assert reason in refusal(written(tmp_path / "mturk.csv", table(task)))
+    cell = [{"start": 0, "end": 4, "text": "some", "labels": ["PER"]}]
+    path = written(tmp_path / "spans.csv", label_studio_csv(lambda label: json.dumps([*cell, label])))
+    assert "(8 answers)" in refusal(path)
+
+
+def test_cells_with_several_labels(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """Lists of JSON, lines in a cell and boxes beside a text are labels; an empty record is none."""
+    rows = [{**row, "mood": f"{row['mood']}\nloud"} for row in appen()]
+    assert texts_of(written(tmp_path / "appen.csv", table(rows)))[0] == ("1", "ann", "good|loud")
+    rows = [{**row, "OUTPUT:mood": json.dumps([row["OUTPUT:mood"], "loud"])} for row in toloka()]
+    assert texts_of(written(tmp_path / "toloka.tsv", table(rows, "\t")))[0] == ("1", "ann", "good|loud")
+    rows = [
+        {"HITId": 1, "WorkerId": judge, "Answer.q.yes": yes, "Answer.q.no": no, "Answer.note": "{}"}
+        for judge, yes, no in (("a", "true", "false"), ("b", "false", "true"))
+    ]
+    path = written(tmp_path / "mturk.csv", table(rows))
+    assert "('Answer.q', 'Answer.note'): choose one with label=" in refusal(path)
+    assert texts_of(path, label="q") == [("1", "a", "yes"), ("1", "b", "no")]
+    assert "every label is missing" in refusal(path, label="note")
+
+
+def test_surveys(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """What Qualtrics adds are not answers, and a form that asks for the Prolific ID is a survey."""
+    about = {"StartDate": "2025", "Status": "IP Address", "Progress": "100", "RecordedDate": "2025", "ResponseId": "R"}
+    answers = [
+        {**about, "Q1": "100", "Q2": score, "Q1_Click Count": "3", "PROLIFIC_PID": judge}
+        for judge, score in (("p1", "3"), ("p2", "100"))
+    ]
+    questions = {name: f"Text of {name}" for name in answers[0]}
+    identifiers = {name: json.dumps({"ImportId": name}) for name in answers[0]}
+    path = written(tmp_path / "survey.csv", table([questions, identifiers, *answers]))
+    expected = [("Q1", "p1", "100"), ("Q1", "p2", "100"), ("Q2", "p1", "3"), ("Q2", "p2", "100")]
+    assert texts_of(path) == expected
+    assert notes_of(recwarn) == [
+        f"{path}: the 2 rows below the header are descriptions of the columns by Qualtrics; they are not read",
+        f"{path}: every row is read as a judge, and 2 columns as items ('Q1', 'Q2')",
+    ]
+    for answer in answers:
+        answer["ResponseId"] = answer.pop("PROLIFIC_PID")
+    assert texts_of(written(tmp_path / "survey.csv", table(answers))) == expected
+    form = [{"Timestamp": "1", "What is your Prolific ID?": judge, "A?": "yes", "B?": "yes"} for judge in ("p1", "p2")]
+    assert texts_of(written(tmp_path / "form.csv", table(form)))[0] == ("A?", "p1", "yes")
+    notes_of(recwarn)
+    joined = [
+        {"Participant id": judge, "Status": status, "Q1": "a"}
+        for judge, status in (("p", "APPROVED"), ("q", "RETURNED"))
+    ]
+    read(written(tmp_path / "joined.csv", table(joined)))
+    assert notes_of(recwarn)[-1].endswith("1 participant has the status 'RETURNED'; their judgments are used")
+
+
+def test_every_column_of_an_array_is_a_judge(recwarn: pytest.WarningsRecorder) -> None:
+    """Also one whose labels no other judge gives; -1 may mean that there is no label, and a note says so."""
+    assert texts_of(np.array([["a", "a", "z"]])) == [("0", "0", "a"), ("0", "1", "a"), ("0", "2", "z")]
+    assert not notes_of(recwarn)
+    read(np.array([[0, 1], [1, -1]]))
+    assert notes_of(recwarn) == [
+        "table: -1 is read as a label; missing=['-1'] leaves it out, if it means that there is no label"
+    ]
+
+
+@pytest.mark.parametrize("orient", ["records", "columns", "index", "values"])
+def test_frames_as_json(orient: Any, tmp_path: Path) -> None:
+    """Frames that pandas wrote as JSON are read, whatever its orientation and the names of columns."""
+    frame = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    path = tmp_path / "labels.json"
+    frame.to_json(path, orient=orient)
+    assert texts_of(path) == [("1", "a", "x"), ("1", "b", "y")]
+
+
+def test_other_frames() -> None:
+    """Batches of Arrow and series with an index of items and judges are read; columns with two levels are refused."""
+    frame = pd.DataFrame({"item": [1, 1], "judge": ["a", "b"], "label": ["x", "y"]})
+    expected = [("1", "a", "x"), ("1", "b", "y")]
+    assert texts_of(pa.RecordBatch.from_pandas(frame)) == expected
+    assert texts_of(frame.set_index(["item", "judge"])["label"]) == expected
+    problem = "the columns have several levels: choose one of the first, as in frame['label']"
+    assert problem in refusal(frame.pivot(index="item", columns="judge"))

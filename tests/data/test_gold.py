@@ -149,7 +149,8 @@ def test_gold_contradicts_itself(tmp_path: Path) -> None:
         (
             table(("a", "no"), label="truth"),
             "table: no column for the label (columns: 'item', 'truth'); "
-            "usual names are label, rating, answer, vote, grade, relevance, rel, or name it with label=",
+            "usual names are label, rating, answer, vote, grade, relevance, rel, judgment, judgement, "
+            "verdict, or name it with label=",
         ),
         (pl.Series(["no"]), "Series is not a table: give a path, or a pandas, polars or pyarrow frame"),
     ],

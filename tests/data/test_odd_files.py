@@ -110,7 +110,7 @@ case("vertical bars", (H + B).replace(",", "|"))
 case(
     "blanks as separators",
     (H + B).replace(",", "  "),
-    error="@: no column for the item (columns: 'item  judge  label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: 'item  judge  label'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=; if the first row holds data, add a header above it",
 )
 case("quoted values", '"item","judge","label"\n"a","x","yes"\n"a","y","no"\n', rows="a x yes, a y no")
 case("separator in a quoted value", H + '"a,1",x,yes\n"a,1",y,no\n', rows="a,1 x yes, a,1 y no")
@@ -130,7 +130,7 @@ case(
 case(
     "single quotes",
     "'item','judge','label'\n'a','x','yes'\n",
-    error="@: no column for the item (columns: ''item'', ''judge'', ''label''); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: ''item'', ''judge'', ''label''); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=; if the first row holds data, add a header above it",
 )
 case("blanks after separators", "item, judge, label\na, x, yes\na, y, no\n", rows="a x yes, a y no")
 case(
@@ -168,7 +168,7 @@ case("header only", H, error="@: the file has a header but no rows")
 case(
     "no header",
     B,
-    error="@: no column for the item (columns: 'a', 'x', 'yes'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: 'a', 'x', 'yes'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=; if the first row holds data, add a header above it",
 )
 case("one row", H + "a,x,yes\n", rows="a x yes")
 case("one judge", H + "a,x,yes\nb,x,no\n", rows="a x yes, b x no")
@@ -190,7 +190,7 @@ case("usual other names", "task_id,Worker ID,answer\n" + B)
 case(
     "unknown names",
     "url,who,said\nu1,ann,yes\nu1,bob,no\n",
-    error="@: no column for the item (columns: 'url', 'who', 'said'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: 'url', 'who', 'said'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=; if the first row holds data, add a header above it",
 )
 case(
     "unknown names given",
@@ -214,7 +214,7 @@ case("an unnamed index", ",item,judge,label\n0,a,x,yes\n1,a,y,no\n", rows="a x y
 case(
     "column names as numbers",
     "0,1,2\na,x,yes\na,y,no\n",
-    error="@: no column for the item (columns: '0', '1', '2'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: '0', '1', '2'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=; if the first row holds data, add a header above it",
 )
 case(
     "swapped columns by values",
@@ -898,7 +898,7 @@ case(
 case(
     "wide with one judge",
     "item,ann\n1,yes\n2,no\n",
-    error="@: no column for the judge (columns: 'item', 'ann'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, or name it with judge=; if every other column is a judge, give format='wide'",
+    error="@: no column for the judge (columns: 'item', 'ann'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, assessor, labeler, labeller, reviewer, evaluator, grader, or name it with judge=; if every other column is a judge, give format='wide'",
 )
 case(
     "wide with one judge, said so",
@@ -923,7 +923,7 @@ case(
 case(
     "wide with columns that share no label",
     "item,age,city\n1,31,Rome\n2,42,Oslo\n",
-    error="@: no column for the judge (columns: 'item', 'age', 'city'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, or name it with judge=; if every other column is a judge, give format='wide'",
+    error="@: no column for the judge (columns: 'item', 'age', 'city'); usual names are judge, worker, annotator, coder, rater, user, participant, prolific_pid, assessor, labeler, labeller, reviewer, evaluator, grader, or name it with judge=; if every other column is a judge, give format='wide'",
 )
 case(
     "JSON lines",
@@ -1021,7 +1021,7 @@ case(
 case(
     "YAML",
     "- item: a\n  judge: x\n  label: yes\n",
-    error="@: no column for the item (columns: '- item: a'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: '- item: a'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=; if the first row holds data, add a header above it",
 )
 case("XML", "<rows><row item='a'/></rows>", error="@: the file has a header but no rows")
 case("Markdown", "| item | judge | label |\n|---|---|---|\n| a | x | yes |\n| a | y | no |\n", rows="a x yes, a y no")
@@ -1105,12 +1105,12 @@ case(
 case(
     "question mark in the header",
     "item?,judge,label\na,x,yes\n",
-    error="@: no column for the item (columns: 'item?', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
+    error="@: no column for the item (columns: 'item?', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=",
 )
 case(
     "lower-case id columns",
     "id,judge,label\na,x,yes\n",
-    error="@: no column for the item (columns: 'id', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
+    error="@: no column for the item (columns: 'id', 'judge', 'label'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=",
 )
 case(
     "wide of scores by models",
@@ -1140,7 +1140,7 @@ case("two empty columns", "item,judge,label,,\na,x,yes,,\na,y,no,,\n", rows="a x
 case(
     "header in the second row",
     ",,\nitem,judge,label\na,x,yes\n",
-    error="@: no column for the item (columns: '', '_duplicated_0', '_duplicated_1'); usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=; if the first row holds data, add a header above it",
+    error="@: no column for the item (columns: '', '_duplicated_0', '_duplicated_1'); usual names are item, task, doc, document, question, unit, docno, passage, instance, example, sample, or name it with item=; if the first row holds data, add a header above it",
 )
 case(
     "total row at the end",

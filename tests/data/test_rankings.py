@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import adjudge
 from adjudge.data.columns import EXPORT
 from adjudge.data.formats import open_source
 from adjudge.data.rankings import (
@@ -213,7 +214,8 @@ def test_rows_are_those_of_the_file(tmp_path: Path) -> None:
         (
             "judge,rank\nx,1\n",
             "r.csv: no column for the item (columns: 'judge', 'rank'); "
-            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
+            "usual names are item, task, doc, document, question, unit, docno, passage, instance, example, "
+            "sample, or name it with item=",
         ),
     ],
 )
@@ -355,3 +357,18 @@ def test_lists_are_no_labels() -> None:
     with pytest.raises(InputError) as caught:
         read_labelled_rankings(open_source(pl.DataFrame(columns)), {})
     assert str(caught.value) == "table: column 'label' holds lists, records or objects, not one label per row"
+
+
+def test_preferences_of_arenas_and_of_crowd_kit() -> None:
+    """The columns and words of chatbot arenas, and the column of labels of crowd-kit, are known."""
+    winners = ["model_a", "tie (bothbad)", "model_b", "gpt"]
+    table = {"model_a": ["gpt"] * 4, "model_b": ["claude"] * 4, "winner": winners, "judge": ["x"] * 4}
+    words = {
+        "left": ["gpt"] * 4,
+        "right": ["claude"] * 4,
+        "label": ["gpt", "tie", "claude", "gpt"],
+        "worker": ["x"] * 4,
+    }
+    arena, crowd = (adjudge.rank(pl.DataFrame(each)).items for each in (table, words))
+    assert arena.equals(crowd)
+    assert arena["item"].to_list() == ["gpt", "claude"]

@@ -252,7 +252,7 @@ def test_judgments_are_read_already() -> None:
         ),
         (
             b"PK\x03\x04" + CSV.encode(),
-            "labels.csv: is a zip archive or an Excel workbook: unpack it, or save the sheet as CSV",
+            "labels.csv: the compressed file is damaged or cut off",
         ),
     ],
 )
@@ -326,7 +326,8 @@ def test_a_label_outside_the_scale(write: Write) -> None:
         (
             "{}\n",
             "labels.jsonl: no column for the item (columns: none); "
-            "usual names are item, task, doc, document, question, unit, docno, passage, or name it with item=",
+            "usual names are item, task, doc, document, question, unit, docno, passage, instance, example, "
+            "sample, or name it with item=",
         ),
     ],
 )
@@ -420,8 +421,11 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     for name in ("labels.csv", "labels.parquet"):
         assert refusal(tmp_path / name) == f"{tmp_path / name}: there is no such file"
     (tmp_path / "labels.parquet").mkdir()
-    assert refusal(tmp_path / "labels.parquet") == f"{tmp_path / 'labels.parquet'}: is a folder, not a file"
-    assert refusal(str(tmp_path)) == f"{tmp_path}: is a folder, not a file"
+    problem = "is a folder without tables: expected files whose names end in"
+    assert refusal(tmp_path / "labels.parquet").startswith(f"{tmp_path / 'labels.parquet'}: {problem}")
+    assert refusal(str(tmp_path)).startswith(f"{tmp_path}: {problem}")
+    (tmp_path / "fit.json").write_text("{}")
+    assert refusal(tmp_path) == f"{tmp_path}: is the folder of a fit, not a table of judgments"
 
 
 @pytest.mark.parametrize("name", ["labels.csv", "labels.parquet"])

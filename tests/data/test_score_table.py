@@ -1,5 +1,8 @@
 """Reading scores: columns, numbers, missing values, gold, and every message."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -130,3 +133,18 @@ def test_gold_that_contradicts_itself_is_refused():
     with pytest.raises(InputError) as error:
         read_scores(pl.DataFrame(ROWS), pl.DataFrame({"item": ["a"], "score": [""]}))
     assert str(error.value) == "table: every truth is empty"
+
+
+def test_scores_in_other_shapes(tmp_path: Path) -> None:
+    """Arrays of items by judges, and ratings in the export of a tool; a question is chosen with score."""
+    table = read_scores(np.array([[70.0, 80.5], [55.0, 60.0]]))
+    assert (len(table.items), len(table.judges), table.score.tolist()) == (2, 2, [70.0, 80.5, 55.0, 60.0])
+    results = [
+        {"from_name": name, "type": "number", "value": {"number": value}} for name, value in (("a", 7.5), ("b", 1))
+    ]
+    tasks = [{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": results}]}]
+    path = tmp_path / "project.json"
+    path.write_text(json.dumps(tasks))
+    with pytest.raises(InputError, match=r"with several questions \('a', 'b'\): choose one with score="):
+        read_scores(path)
+    assert read_scores(path, score="a").score.tolist() == [7.5]

@@ -77,3 +77,9 @@ def test_the_same_seed_asks_for_the_same_items(fit):
     """And another seed for others."""
     first, again, other = (adjudge.ask(fit, 20, seed=seed).table["item"].to_list() for seed in (1, 1, 2))
     assert first == again != other
+
+
+def test_a_number_of_items_that_is_a_text():
+    """It is refused in words."""
+    with pytest.raises(UsageError, match="items '5' is not a whole number of at least 1"):
+        adjudge.ask(adjudge.fit(adjudge.dataset("anesthesia"), "majority"), "5")

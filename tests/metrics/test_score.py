@@ -12,7 +12,7 @@ from scipy import stats
 
 import adjudge
 from adjudge.data.runs import example, read_run
-from adjudge.errors import InputError, UsageError
+from adjudge.errors import AdjudgeWarning, InputError, UsageError
 from adjudge.metrics.labels import Scores, scores
 from adjudge.metrics.score import INTERVAL, RunScores, find_runs, score, score_runs, topic_deviations, widening
 from adjudge.metrics.significance import holm
@@ -214,7 +214,12 @@ def test_mappings_are_told_from_their_shape():
             "complete is not an option for labels: their options are 'positive', 'bound', 'item', 'label', 'labels', "
             "'ordinal', 'values', 'level'",
         ),
-        ([GOLD, GOLD], {}, "score takes one set of labels or several runs, but got 2 sets of labels"),
+        (
+            [GOLD, GOLD],
+            {},
+            "score takes one set of labels or several runs, but got 2 sets of labels: labels are a table "
+            "with the columns item and label, or {item: label}",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(answers, options, message):
@@ -277,3 +282,23 @@ def test_a_leaderboard_is_that_of_the_bootstrap_over_topics():
     ]
     assert result.distinguished("MAP") == {("best", "worst")}
     assert result.leaderboard_table.shape == (2, 11)
+
+
+def test_rows_may_come_from_iterators():
+    """The documents and grades of ir_datasets and ir_measures are often generators."""
+    run = ({"query_id": "1", "doc_id": name, "score": value} for name, value in (("a", 2.0), ("b", 1.0)))
+    grades = ({"query_id": "1", "doc_id": name, "relevance": grade} for name, grade in (("a", 0), ("b", 1)))
+    assert score(run, grades, "MRR").scores[0].value == 0.5
+
+
+def test_swapped_arguments_of_score(tmp_path):
+    """A run in the place of the truth is refused, and labels of a fit in the place of the truth are noticed."""
+    path = tmp_path / "a.run"
+    path.write_text("1 Q0 d1 1 2.0 a\n")
+    with pytest.raises(UsageError, match=r"a.run is a run, not the truth: runs come first, then the truth"):
+        score({"d1": "yes"}, path)
+    labels = pd.DataFrame({"item": [1, 2], "label": ["x", "y"], "probability": [0.9, 0.8]})
+    gold = pd.DataFrame({"item": [1, 2], "label": ["x", "x"]})
+    with pytest.warns(AdjudgeWarning, match="answers come first, then the truth"):
+        score(gold, labels)
+    assert score(labels, gold).values["accuracy"] == 0.5

@@ -101,7 +101,11 @@ def _show_crowd(crowd: Judges, items: bool) -> None:
 
     screen, reliability, confusions = console(), crowd.cards.reliability, crowd.confusions
     screen.print(f"{reliability[:1].upper()}{reliability[1:]}.", markup=False)
-    screen.print(f"\nConfusions, of {confusions.errors:,.0f} wrong labels" if confusions else "\nNo label is wrong.")
+    screen.print(
+        f"\nConfusions, of {confusions.errors:,.0f} wrong labels"
+        if confusions
+        else "\nNo confusion of labels was found."
+    )
     for each in confusions:
         screen.print(f"  {each.sentence} Such items: {quoted(each.items)}.", markup=False)
     if items:

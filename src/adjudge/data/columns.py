@@ -17,9 +17,9 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "time": ("time", "timestamp"),
 }
 ALSO: Mapping[str, tuple[str, ...]] = {  # names that count only if no column has a usual one
-    "item": ("docno", "passage"),
-    "judge": ("participant", "prolific_pid"),
-    "label": ("grade", "relevance", "rel"),
+    "item": ("docno", "passage", "instance", "example", "sample"),
+    "judge": ("participant", "prolific_pid", "assessor", "labeler", "labeller", "reviewer", "evaluator", "grader"),
+    "label": ("grade", "relevance", "rel", "judgment", "judgement", "verdict"),
     "topic": ("qid",),
 }
 NEEDED = ("item", "judge", "label")

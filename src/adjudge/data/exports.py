@@ -16,16 +16,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from adjudge.data.columns import ALSO, NEEDED, has_column, is_usual
-from adjudge.data.formats import READERS, open_source
+from adjudge.data.columns import ALSO, NEEDED, USUAL, find_columns, has_column, is_usual
+from adjudge.data.files import Content, archive_members, display_name
+from adjudge.data.formats import READERS, content_source, open_source
 from adjudge.data.label_values import MISSING
-from adjudge.data.source import Source, values_series
-from adjudge.errors import AdjudgeWarning, UsageError, not_one_of, quote, quoted
+from adjudge.data.source import Source, from_frame, values_series
+from adjudge.errors import AdjudgeWarning, UsageError, not_one_of, option_with, quote, quoted
 
 SEVERAL = "|"  # between the labels of a judgment that has several
 FALSE = (False, None, 0, "", "0", "false", "False", "FALSE", "off")
+CHOSEN = ("true", "on", "1", "yes")  # values, in lower case, of an option that is chosen
 ITEM_NAMES = ("id", "index", "item", "items", "text_id", "example", "example_id", "row", "name", "")
 NOT_JUDGES = (  # columns of a wide table that hold no judgments
     *("gold", "gold_label", "truth", "true_label", "ground_truth", "groundtruth", "target", "reference", "consensus"),
@@ -54,7 +57,14 @@ PROLIFIC = (  # columns of Prolific that are no answers
         "enddate",
     ),
 )
-PROLIFIC_ID = ("prolific_pid", "prolific_id", "participant id", "participant_id")
+QUALTRICS = (  # columns of Qualtrics that are no answers, beside those that Prolific has too
+    *("ipaddress", "progress", "responseid", "recipientlastname", "recipientfirstname", "recipientemail"),
+    *("externalreference", "externaldatareference", "locationlatitude", "locationlongitude", "distributionchannel"),
+    *("userlanguage", "timestamp"),
+)
+TIMING = ("_first click", "_last click", "_page submit", "_click count")  # ends of columns of Qualtrics
+PROLIFIC_ID = re.compile(r"prolific[\W_]*(p?id\b|.*\bid\b)|participant[ _]id$|prolific$")
+NO_PAYMENT = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")  # statuses of Prolific
 MOST_LABELS = 50  # different labels in a wide table; more look like texts
 FEEDBACK = re.compile(
     r"^(?:feedback[./](?P<key>.+?)(?:[./](?:score|value))?|(?P<metric>.+?)(?:/v\d+)?/(?:score|value|rating))$"
@@ -93,7 +103,8 @@ def judgment_source(
     Parameters
     ----------
     data
-        A path, or an object that ``open_source`` takes.
+        A path, or an object that ``open_source`` takes. A zip archive or a folder holds a table or, as some tools
+        write, a file per judge.
     format
         A name of a format, or of a shape in ``EXPORTS``. By default both are recognised.
     named
@@ -107,14 +118,64 @@ def judgment_source(
     shape = next((export for export in EXPORTS if export.name == format), None)
     if format is not None and shape is None and format not in READERS:
         raise UsageError(not_one_of("format", format, [*READERS, *(e.name for e in EXPORTS)]))
+    members = archive_members(data)
+    if members is not None:
+        return _archive(display_name(data), members, named, shape, None if shape is not None else format)
     source = open_source(data, None if shape is not None else format)
     return to_judgments(source, named, shape)
+
+
+def _archive(
+    name: str,
+    members: Sequence[Content],
+    named: Mapping[str, str | None],
+    shape: Export | None,
+    format: str | None,  # noqa: A002
+) -> tuple[Source, dict[str, str | None]]:
+    """Return the judgments of all files of an archive; a file without judges has the labels of one judge, its name."""
+    if len(members) == 1:
+        return to_judgments(content_source(members[0], format), named, shape)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tables = [to_judgments(content_source(content, format), named, shape) for content in members]
+    _repeat_notes(caught)
+    parts = []
+    for source, columns in tables:
+        wished = {**columns, "item": columns["item"] or ("id" if "id" in source.columns else None)}
+        needed = [role for role in NEEDED if role != "judge" or has_column("judge", source.columns) or columns["judge"]]
+        roles = find_columns(source.columns, {r: c for r, c in wished.items() if r in USUAL and c}, source.name, needed)
+        part = pl.DataFrame([source.column(column).alias(role) for role, column in roles.items()])
+        parts.append(part if "judge" in roles else part.with_columns(judge=pl.lit(Path(source.name).stem)))
+    kinds = {column: {part.schema[column] for part in parts if column in part.columns} for column in NEEDED}
+    mixed = [column for column, each in kinds.items() if len(each) > 1]
+    table = pl.concat([part.with_columns(pl.col(mixed).cast(pl.String)) for part in parts], how="diagonal_relaxed")
+    shapes = list(dict.fromkeys(source.shape for source, _ in tables))
+    joined = replace(
+        from_frame(table, name),
+        text=True,
+        format=f"{len(tables):,} files",
+        shape=", ".join(shapes) if shapes != ["long"] else "a file per judge",
+        used={role: role for role in table.columns},
+    )
+    return joined, dict.fromkeys(named)
+
+
+def _repeat_notes(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Repeat the notes about the files of an archive; of notes that say the same, only the first, with their number."""
+    groups: dict[str, list[str]] = {}
+    for warning in caught:
+        text = str(warning.message)
+        groups.setdefault(re.sub(r"^.*?: |'[^']*'|\d+", "", text), []).append(text)
+    for texts in groups.values():
+        more = f"; the same holds for {len(texts) - 1:,} more files" if len(texts) > 1 else ""
+        warnings.warn(f"{texts[0]}{more}", AdjudgeWarning, stacklevel=5)
 
 
 def to_judgments(
     source: Source, named: Mapping[str, str | None], shape: Export | None = None
 ) -> tuple[Source, dict[str, str | None]]:
     """Return a table of any shape as one with one judgment per row; see ``judgment_source``."""
+    source = _without_descriptions(source)
     shape = shape or shape_of(source, named)
     if shape is None:
         return source, dict(named)
@@ -130,7 +191,8 @@ def to_judgments(
             problem = f"is recognised as {shape.title}, where the {role} is {answers.used.get(role)}"
             raise source.wrong(f"{problem}: leave out --{role}")
     if not answers.table.height:
-        raise source.wrong(f"is recognised as {shape.title}, and holds no judgments")
+        reasons = "".join(f": {note}" for note in answers.notes)
+        raise source.wrong(f"is recognised as {shape.title}, and holds no judgments{reasons}")
     table, question = _chosen_question(answers, named.get("label"), source, shape)
     used = {role: column for role, column in answers.used.items() if column}
     used |= {"label": question} if question else {}
@@ -204,11 +266,16 @@ class _Rows:
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []
         self.several = 0
+        self.records = 0  # answers that are no labels
 
     def add(
         self, row: int, item: Any, judge: Any, question: Any, label: Any, time: Any = None, kind: Any = None
     ) -> None:
-        """Add an answer; a list of several labels becomes one text."""
+        """Add an answer; a list of several labels becomes one text. A span, a box or a ranking is only counted."""
+        values = label if isinstance(label, list | tuple) else [label]
+        if any(isinstance(value, dict | list | tuple) for value in values):
+            self.records += 1
+            return
         if isinstance(label, list | tuple):
             self.several += len(label) > 1
             label = SEVERAL.join(map(str, label)) if len(label) != 1 else label[0]
@@ -225,6 +292,8 @@ class _Rows:
         if self.several:
             more = f"{self.several:,} judgments have several labels, which are read as one, such as 'a{SEVERAL}b'"
             notes = [*notes, more]
+        if self.records:
+            notes = [*notes, f"{NOT_LABELS} ({self.records:,} answers)"]
         return Answers(table, used, tuple(notes))
 
 
@@ -254,7 +323,7 @@ def _list(value: Any) -> list[Any]:
 
 def _label_studio(source: Source, named: Mapping[str, str | None]) -> Answers:
     """Convert an export of Label Studio as JSON: a task per record, with annotations by user."""
-    rows, notes, regions, predictions = _Rows(), [], 0, 0
+    rows, notes, regions, predictions, truths = _Rows(), [], 0, 0, 0
     for n, task in enumerate(_records(source)):
         item = task.get("id", n)
         predictions += len(_list(task.get("predictions")))
@@ -264,6 +333,7 @@ def _label_studio(source: Source, named: Mapping[str, str | None]) -> Answers:
             results = [r for r in _list(annotation.get("result")) if isinstance(r, dict)]
             choices = [(r.get("from_name"), _region_label(r)) for r in results if not _is_region(r)]
             regions += len(results) - len(choices)
+            truths += bool(annotation.get("ground_truth"))
             if annotation.get("was_cancelled") or not results:
                 choices = [(None, None)]  # skipped
             for question, label in choices:
@@ -273,13 +343,17 @@ def _label_studio(source: Source, named: Mapping[str, str | None]) -> Answers:
         raise source.wrong("is a file of Label Studio with regions (spans, boxes), not with one label per item")
     notes += [f"{regions:,} regions (spans, boxes) are not read"] if regions else []
     notes += [f"{predictions:,} predictions of models are not read"] if predictions else []
+    notes += [f"{truths:,} annotations are marked as ground truth; they are used"] if truths else []
     return rows.answers({"item": "id", "judge": "annotations.completed_by"}, notes)
+
+
+REGION = {"start", "x", "points", "rle", "ranges", "sequence"}  # values of a span, a box, a polygon, a mask, a video
 
 
 def _is_region(result: Mapping[str, Any]) -> bool:
     """Whether a result of Label Studio is a part of an item: a span, a box, a polygon."""
     value = result.get("value")
-    return not isinstance(value, dict) or bool({"start", "x", "points", "rle", "ranges"} & value.keys())
+    return not isinstance(value, dict) or bool(REGION & value.keys())
 
 
 def _region_label(result: Mapping[str, Any]) -> Any:
@@ -334,16 +408,31 @@ def _argilla_flat(source: Source, named: Mapping[str, str | None]) -> Answers:
     return rows.answers({"item": "id", "judge": "responses.users"})
 
 
+PARTS = ("spans", "relations", "audio_spans")  # annotations of Prodigy that are parts of an item
+
+
+def _is_manual(record: Mapping[str, Any]) -> bool:
+    """Whether an annotation of Prodigy was made by marking parts, not by accepting or rejecting what is marked."""
+    view = str(record.get("_view_id"))
+    return record.get("_is_binary") is False or view.endswith("manual") or view == "relations"
+
+
 def _prodigy(source: Source, named: Mapping[str, str | None]) -> Answers:
     """Convert annotations of Prodigy: accepted options, or accept and reject."""
     rows, notes, unknown = _Rows(), list[str](), 0
     for n, record in enumerate(_records(source)):
         judge = record.get("_annotator_id") or record.get("_session_id")
         unknown += judge is None
-        answer, has_options = record.get("answer"), record.get("options") or record.get("accept") is not None
+        answer, accepted = record.get("answer"), record.get("accept")
+        has_options = bool(record.get("options")) or (accepted is not None and not isinstance(accepted, dict))
+        label: Any
         if has_options:
-            label = _list(record.get("accept")) if answer == "accept" else None
+            label = _list(accepted) if answer == "accept" else None
             label = label or None
+        elif "user_input" in record:
+            label = record["user_input"] if answer == "accept" else None
+        elif any(record.get(name) is not None for name in PARTS) and _is_manual(record):
+            label = [{}] if answer == "accept" else None  # the annotation is in the parts, and accepted as a whole
         else:
             label = None if answer == "ignore" else answer
         question = None if has_options else record.get("label")
@@ -360,6 +449,9 @@ def _one_judge(source: Source) -> str:
     return path.parent.name or path.stem if path.stem == "annotated_instances" else path.name.split(".")[0] or path.stem
 
 
+DOCCANO_LABELS = ("cats", "label", "labels")  # cats are beside entities
+
+
 def _doccano(source: Source, named: Mapping[str, str | None]) -> Answers:
     """Convert an export of doccano: a text per record, with the labels of one user, or with annotations by user."""
     rows, notes = _Rows(), list[str]()
@@ -369,7 +461,8 @@ def _doccano(source: Source, named: Mapping[str, str | None]) -> Answers:
             for annotation in _list(record["annotations"]):
                 rows.add(n, item, annotation.get("user"), None, annotation.get("label", annotation.get("text")))
             continue
-        labels = _list(record.get("label", record.get("labels")))
+        value = next((record[name] for name in DOCCANO_LABELS if name in record), None)
+        labels = value.split("#") if isinstance(value, str) and source.records is None else _list(value)
         if any(isinstance(label, list | dict) for label in labels):
             raise source.wrong("is a file of doccano with spans, not with one label per text", n)
         rows.add(n, item, _one_judge(source), None, labels or None)
@@ -380,37 +473,108 @@ def _doccano(source: Source, named: Mapping[str, str | None]) -> Answers:
 
 
 def _is_doccano(source: Source) -> bool:
-    """Whether a file of JSON is an export of doccano: texts with lists of labels and without a judge."""
+    """Whether a file is an export of doccano: texts or images with lists of labels and without a judge."""
     names = {*source.columns}
-    if source.records is None or not names & {"text", "data"} or has_column("judge", source.columns):
+    if not names & {"text", "data", "filename"} or has_column("judge", source.columns):
         return False
+    if source.records is None:
+        return {"id", "label", "Comments"} <= names
     if "annotations" in names:
         return "text" in names
-    label = "label" if "label" in names else "labels" if "labels" in names else None
+    label = next((name for name in DOCCANO_LABELS if name in names), None)
     return label is not None and "id" in names and isinstance(_records(source)[0].get(label), list)
 
 
 def _potato(source: Source, named: Mapping[str, str | None]) -> Answers:
-    """Convert annotations of Potato: an instance and a user per record, with the chosen labels by scheme."""
-    rows, notes, unknown = _Rows(), list[str](), 0
-    for n, record in enumerate(_records(source)):
-        judge = record.get("user", record.get("user_id"))
-        unknown += judge is None
-        judge = _one_judge(source) if judge is None else judge
-        schemes = _parsed(record.get("label_annotations"))
-        if schemes is None:  # separated values: scheme:::label
-            schemes = {}
-            for name in (name for name in record if ":::" in name):
-                scheme, label = name.split(":::", 1)
-                schemes.setdefault(scheme, {})[label] = record[name]
-        for scheme, values in schemes.items():
-            chosen = [label for label, value in values.items() if _trimmed(value) not in FALSE]
-            rows.add(n, record.get("instance_id", record.get("id", n)), judge, scheme, chosen or None)
+    """Convert annotations of Potato: an instance and a user per record, with values by scheme and label."""
+    rows, notes = _Rows(), list[str]()
+    answered = [
+        answered for n, record in enumerate(_records(source)) for answered in _potato_answers(source, n, record)
+    ]
+    values: dict[str, list[Any]] = {}
+    for *_, schemes in answered:
+        for scheme, value in schemes.items():
+            values.setdefault(scheme, []).append(value)
+    are_choices = {scheme: _are_choices(each) for scheme, each in values.items()}
+    for n, item, judge, schemes in answered:
+        for scheme, value in schemes.items():
+            if not isinstance(value, dict):
+                rows.add(n, item, judge, scheme, _parsed(value))
+            elif are_choices[scheme]:
+                chosen = [label for label, each in value.items() if _trimmed(each) not in FALSE and label != COMMENT]
+                rows.add(n, item, judge, scheme, chosen or None)
+            else:
+                for label, each in value.items():
+                    question = (
+                        scheme if len({label for v in values[scheme] for label in v}) == 1 else f"{scheme}.{label}"
+                    )
+                    rows.add(n, item, judge, question, _parsed(each))
+    unknown = sum(not {"user", "user_id"} & record.keys() for record in _records(source))
     if unknown:
         notes.append(
             f"the file does not name the user; the judge is {quote(_one_judge(source))}, the name of the folder"
         )
     return rows.answers({"item": "instance_id", "judge": "user"}, notes)
+
+
+COMMENT = "free_response"  # a label of Potato that is a text beside the choice
+
+
+def _potato_answers(source: Source, n: int, record: Mapping[str, Any]) -> list[tuple[int, Any, Any, dict[str, Any]]]:
+    """Return the row, the instance, the user and the values by scheme of every instance in a record of Potato."""
+    judge = record.get("user", record.get("user_id"))
+    judge = _one_judge(source) if judge is None else judge
+    if POTATO_STATE in record:
+        instances = record[POTATO_STATE]
+        return [(n, item, judge, _grouped(labels)) for item, labels in instances.items()]
+    schemes = _parsed(record.get("label_annotations"))
+    if isinstance(schemes, dict):
+        schemes = {scheme: dict(values) for scheme, values in schemes.items()}
+    else:
+        schemes = _parsed(record.get("labels"))
+    if not isinstance(schemes, dict):  # a table, with a column for every scheme, or for every scheme and label
+        schemes = {}
+        separator = ":::" if any(":::" in name for name in record) else "."
+        for name, value in record.items():
+            scheme, _, label = name.partition(separator)
+            if label and label != "_spans" and value is not None:
+                schemes.setdefault(scheme, {})[label] = value
+        columns = [name for name in record if separator not in name and name not in POTATO_COLUMNS]
+        schemes |= {name: record[name] for name in columns if separator == "." and record[name] is not None}
+    return [(n, record.get("instance_id", record.get("id", n)), judge, schemes)]
+
+
+POTATO_STATE = "instance_id_to_label_to_value"
+POTATO_COLUMNS = ("instance_id", "user_id", "user", "displayed_text", "spans", "links")
+
+
+def _grouped(labels: Any) -> dict[str, Any]:
+    """Return the values of an instance by scheme and label, from pairs of a label with its value."""
+    if isinstance(labels, dict):
+        return labels
+    schemes: dict[str, Any] = {}
+    for label, value in labels:
+        schemes.setdefault(label["schema"], {})[label["name"]] = value
+    return schemes
+
+
+def _are_choices(values: Sequence[Any]) -> bool:
+    """Whether the labels of a scheme of Potato are its options, not the fields that hold a number or a text.
+
+    A chosen option has the value true, its own name or its own number.
+
+    >>> _are_choices([{"good": "true"}, {"bad": "true"}]), _are_choices([{"select-one": "good"}])
+    (True, False)
+    """
+    by_label: dict[str, set[str]] = {}
+    for each in (each for each in values if isinstance(each, dict)):
+        for label, value in each.items():
+            if label != COMMENT and _trimmed(value) not in FALSE:
+                by_label.setdefault(label, set()).add(str(value).strip())
+    if all(value.lower() in (*CHOSEN, label.lower()) for label, texts in by_label.items() for value in texts):
+        return True
+    all_at_once = all(len(each) == len(by_label) for each in values if isinstance(each, dict))
+    return not all_at_once and all(len(texts) == 1 for texts in by_label.values())
 
 
 def _trimmed(value: Any) -> Any:
@@ -453,13 +617,42 @@ def _table_answers(
     columns = {"row": pl.int_range(len(items), eager=True), "item": items, "judge": source.column(judge)}
     columns |= {"time": source.column(time)} if time is not None and time in source.columns else {}
     series = [values.alias(name) for name, values in columns.items()]
+    labels = {question: _cell_labels(source, question) for question in questions}
     parts = [
-        pl.DataFrame([*series, source.column(question).alias("label")]).with_columns(question=pl.lit(question))
-        for question in questions
+        pl.DataFrame([*series, each.alias("label")]).with_columns(question=pl.lit(question))
+        for question, each in labels.items()
+        if each is not None
     ]
+    records = [question for question, each in labels.items() if each is None]
+    if records:
+        column = "column" if len(records) == 1 else "columns"
+        notes = [*notes, f"{column} {quoted(records)}: {NOT_LABELS}"]
     roles = {"item": item if isinstance(item, str) else items.name, "judge": judge}
     roles |= {"time": time} if time is not None and "time" in columns else {}
-    return Answers(pl.concat(parts, how="vertical_relaxed"), roles, tuple(notes))
+    table = pl.concat(parts, how="vertical_relaxed") if parts else pl.DataFrame()
+    return Answers(table, roles, tuple(notes))
+
+
+NOT_LABELS = "spans, boxes, rankings and other records are not read, because an item needs one label"
+
+
+def _cell_labels(source: Source, question: str) -> pl.Series | None:
+    """Return the answers in a column, None if they are spans, boxes or other records.
+
+    Several labels in a cell, as a list of JSON or one per line, become one text.
+    """
+    labels = source.column(question)
+    if labels.dtype != pl.String:
+        return labels
+    texts = labels.str.strip_chars()
+    if not texts.str.contains(r"^(\[.*\]|\{.*\})$|\n").any():
+        return labels
+    values = [_parsed(text) for text in texts.to_list()]
+    values = [text.split("\n") if isinstance(text, str) else None if text == {} else text for text in values]
+    if any(isinstance(each, dict) for value in values if value is not None for each in _list(value)):
+        return None
+    joined = [None if value is None else SEVERAL.join(map(str, value)) for value in values]
+    return pl.Series(question, joined, dtype=pl.String)
 
 
 def _question_columns(source: Source, item: str, candidates: Sequence[str], wished: str | None) -> list[str]:
@@ -469,7 +662,10 @@ def _question_columns(source: Source, item: str, candidates: Sequence[str], wish
     items = source.column(item).cast(pl.String)
     differ = []
     for name in candidates:
-        table = pl.DataFrame({"item": items, "value": source.column(name).cast(pl.String)}).drop_nulls()
+        values = source.column(name)
+        if values.dtype == pl.Object or values.dtype.is_nested():
+            values = pl.Series([json.dumps(value, default=str) for value in values.to_list()])
+        table = pl.DataFrame({"item": items, "value": values.cast(pl.String)}).drop_nulls()
         if table.group_by("item").agg(pl.col("value").n_unique()).get_column("value").max() not in (None, 0, 1):
             differ.append(name)
     return differ or list(candidates)
@@ -481,16 +677,25 @@ def _label_studio_min(source: Source, named: Mapping[str, str | None]) -> Answer
     item = named.get("item") or "id"
     known = {item, "annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
     between = names[names.index("id") + 1 : names.index("annotator")] if "id" in names else []
+    known |= {"agreement", "history"} - {named.get("label")}
     candidates = [name for name in between if name not in known] or [name for name in names if name not in known]
     questions = _question_columns(source, item, candidates, named.get("label"))
     if len(questions) > 1 and named.get("label") is None:
         raise source.wrong(f"{quoted(questions)} could each be the label: choose one with --label")
     rows, columns = _Rows(), {name: source.column(name).to_list() for name in (item, "annotator", questions[0])}
     for n, (task, judge, label) in enumerate(zip(*columns.values(), strict=True)):
-        value = _parsed(label)
-        value = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
-        rows.add(n, task, judge, questions[0], value)
+        rows.add(n, task, judge, questions[0], _result_label(_parsed(label)))
     return rows.answers({"item": item, "judge": "annotator"})
+
+
+def _result_label(value: Any) -> Any:
+    """Return the label of a cell of Label Studio: a label, or results such as ``[{"rating": 4}]``."""
+    labels = []
+    for each in value if isinstance(value, list) else [value]:
+        is_label = isinstance(each, dict) and len(each) == 1 and not REGION & each.keys()
+        label = _region_label({"value": each, "type": next(iter(each))}) if is_label else each
+        labels += label if isinstance(label, list) else [label]
+    return labels[0] if len(labels) == 1 else labels or None
 
 
 def _mturk(source: Source, named: Mapping[str, str | None]) -> Answers:
@@ -505,6 +710,7 @@ def _mturk(source: Source, named: Mapping[str, str | None]) -> Answers:
     if "Answer.taskAnswers" in answers:
         return _task_answers(source, item, judge, notes)
     boxes = _boolean_groups(source, answers)
+    others = [name for name in answers if name.rpartition(".")[0] not in boxes]
     if not boxes:
         return _table_answers(source, item, judge, answers, time, notes)
     rows, people, items = _Rows(), source.column(judge).to_list(), source.column(item).to_list()
@@ -513,19 +719,23 @@ def _mturk(source: Source, named: Mapping[str, str | None]) -> Answers:
         for n in range(len(items)):
             chosen = [option for option in options if str(_trimmed(values[option][n])).lower() == "true"]
             rows.add(n, items[n], people[n], question, chosen or None)
+    for question in others:
+        labels = _cell_labels(source, question)
+        for n, label in enumerate([] if labels is None else labels.to_list()):
+            rows.add(n, items[n], people[n], question, label)
     return rows.answers({"item": item, "judge": judge}, notes)
 
 
 def _boolean_groups(source: Source, answers: Sequence[str]) -> dict[str, list[str]]:
-    """Return question -> options, if every answer is a column of true and false such as ``Answer.mood.happy``."""
+    """Return question -> options, where each option is a column of true and false, such as ``Answer.mood.happy``."""
     groups: dict[str, list[str]] = {}
+    others = {"", "Answer"}
     for name in answers:
         question, _, option = name.rpartition(".")
         values = {str(value).strip().lower() for value in source.column(name).drop_nulls().unique()}
-        if question in ("", "Answer") or not values <= {"true", "false", ""}:
-            return {}
         groups.setdefault(question, []).append(option)
-    return groups
+        others |= set() if values <= {"true", "false", ""} else {question}
+    return {question: options for question, options in groups.items() if question not in others}
 
 
 def _task_answers(source: Source, item: str, judge: str, notes: Sequence[str]) -> Answers:
@@ -539,7 +749,7 @@ def _task_answers(source: Source, item: str, judge: str, notes: Sequence[str]) -
                     value = value["label"]
                 elif isinstance(value, dict) and all(isinstance(on, bool) for on in value.values()):
                     value = [option for option, on in value.items() if on] or None
-                rows.add(n, hit, worker, question, value if not isinstance(value, dict) else json.dumps(value))
+                rows.add(n, hit, worker, question, value)
     return rows.answers({"item": item, "judge": judge}, notes)
 
 
@@ -583,6 +793,9 @@ def _toloka(source: Source, named: Mapping[str, str | None]) -> Answers:
         int(source.column(name).cast(pl.String).str.strip_chars().fill_null("").ne("").sum()) for name in golden
     )
     notes += [f"{known:,} judgments are of control tasks; they are used"] if known else []
+    if "ASSIGNMENT:status" in source.columns:
+        rejected = int((source.column("ASSIGNMENT:status").cast(pl.String) == "REJECTED").sum())
+        notes += [f"{rejected:,} judgments are of rejected assignments; they are used"] if rejected else []
     time = next((name for name in ("ASSIGNMENT:submitted", "ASSIGNMENT:started") if name in source.columns), None)
     return _table_answers(source, item, named.get("judge") or "ASSIGNMENT:worker_id", outputs, time, notes)
 
@@ -626,17 +839,58 @@ def _is_evaluation(source: Source) -> bool:
 
 
 def _prolific(source: Source, named: Mapping[str, str | None]) -> Answers:
-    """Convert answers of a survey that were joined with Prolific: a row per participant, and a column per item."""
-    judge = named.get("judge") or next(name for name in source.columns if name.strip().lower() in PROLIFIC_ID)
-    ids = [name for name in source.columns if name.strip().lower() in (*PROLIFIC, *PROLIFIC_ID)]
-    return _transposed_by(source, judge, [name for name in source.columns if name not in ids])
+    """Convert answers of a survey: a row per participant of Prolific or Qualtrics, and a column per item."""
+    judge = named.get("judge") or _participant_column(source.columns)
+    about = (*PROLIFIC, *QUALTRICS)
+    answers = [
+        name
+        for name in source.columns
+        if name.strip().lower() not in about
+        and not name.lower().endswith(TIMING)
+        and not PROLIFIC_ID.search(name.strip().lower())
+    ]
+    converted = _transposed_by(source, str(judge), [name for name in answers if name != judge])
+    status = next((name for name in source.columns if name.strip().lower() == "status"), None)
+    notes = list(converted.notes)
+    if status is not None:
+        statuses = source.column(status).cast(pl.String).str.to_uppercase()
+        unpaid = [text for text in NO_PAYMENT if (statuses == text).any()]
+        count = int(statuses.is_in(unpaid).sum())
+        who = "participant has" if count == 1 else "participants have"
+        notes += [f"{count:,} {who} the status {quoted(unpaid)}; their judgments are used"] if count else []
+    return converted._replace(notes=tuple(notes))
+
+
+def _participant_column(columns: Sequence[str]) -> str | None:
+    """Return the column of participants: that of Prolific, or else the response of Qualtrics."""
+    prolific = next((name for name in columns if PROLIFIC_ID.search(name.strip().lower())), None)
+    is_qualtrics = any(name.strip().lower() == "recordeddate" for name in columns)
+    response = next((name for name in columns if name.strip().lower() == "responseid"), None)
+    return prolific or (response if is_qualtrics else None)
 
 
 def _is_prolific(source: Source) -> bool:
-    """Whether a table has a row per participant of Prolific, and no columns of items and labels."""
-    names = {name.strip().lower() for name in source.columns}
-    return bool(names & {*PROLIFIC_ID}) and not (
+    """Whether a table has a row per participant of Prolific or Qualtrics, and no columns of items and labels."""
+    return _participant_column(source.columns) is not None and not (
         has_column("label", source.columns) and has_column("item", source.columns)
+    )
+
+
+def _without_descriptions(source: Source) -> Source:
+    """Return a table without the rows below the header in which Qualtrics describes its columns, with a note."""
+    if not source.text or not any(name.strip().lower() == "recordeddate" for name in source.columns):
+        return source
+    first = [[str(value) for value in source.column(name).head(2).to_list()] for name in source.columns]
+    described = max((n + 1 for values in first for n, value in enumerate(values) if "ImportId" in value), default=0)
+    if not described:
+        return source
+    rows = np.arange(described, len(source.column(source.columns[0])))
+    note = f"the {described} rows below the header are descriptions of the columns by Qualtrics; they are not read"
+    warnings.warn(f"{source.name}: {note}", AdjudgeWarning, stacklevel=5)
+    return replace(
+        source,
+        column=lambda name: source.column(name).slice(described),
+        row=lambda position: source.row(int(rows[position])),
     )
 
 
@@ -646,14 +900,20 @@ def _is_prolific(source: Source) -> bool:
 def _wide(source: Source, named: Mapping[str, str | None]) -> Answers:
     """Convert a table with one row per item and one column per judge."""
     item = named.get("item") or _item_column(source)
-    judges = _label_columns(source, [name for name in source.columns if name != item])
+    is_array = source.shape == "array"
+    names = [name for name in source.columns if name != item]
+    judges = _LabelColumns(names, "") if is_array else _label_columns(source, names)
     if not judges.labels:
         raise source.wrong(f"no column of labels is left (columns: {quoted(source.columns)})")
-    is_array = source.shape == "array"
     columns = f"{_columns(judges.labels)} as judges ({quoted(judges.labels, most=4)})"
     note = f"every row is read as an item, and {columns}{judges.note}"
-    names = {name: int(name) if is_array else name for name in judges.labels}
-    return _unpivoted(source, item, names, used={"judge": "names of columns"}, notes=[] if is_array else [note])
+    notes = [note]
+    if is_array:
+        snorkel = any("-1" in _distinct(source, name) for name in names)
+        advice = f"{option_with('--missing', ['-1'])} leaves it out, if it means that there is no label"
+        notes = [f"-1 is read as a label; {advice}"] if snorkel else []
+    columns_of = {name: int(name) if is_array else name for name in judges.labels}
+    return _unpivoted(source, item, columns_of, used={"judge": "names of columns"}, notes=notes)
 
 
 def _transposed(source: Source, named: Mapping[str, str | None]) -> Answers:
@@ -689,23 +949,28 @@ class _LabelColumns(NamedTuple):
 def _label_columns(source: Source, columns: Sequence[str]) -> _LabelColumns:
     """Return the columns that hold labels: each has few values, and shares one of them with another column."""
     truths = [name for name in columns if name.strip().lower() in NOT_JUDGES]
-    values = {name: _distinct(source, name) for name in columns if name not in truths}
-    several = len(values) > 1
-    shared = {
-        name: any(each & other for key, other in values.items() if key != name) or not each or not several
+    distinct = {name: _distinct(source, name) for name in columns if name not in truths}
+    values = {name: each for name, each in distinct.items() if each}
+    empty = [name for name in distinct if name not in values]
+    labels = [
+        name
         for name, each in values.items()
-    }
-    labels = [name for name in values if shared[name]]
-    others = [name for name in values if not shared[name]]
-    if labels and all(not values[name] for name in labels):
-        labels, others = [], [*values]
+        if len(values) == 1 or any(each & other for key, other in values.items() if key != name)
+    ]
+    others = [name for name in values if name not in labels]
     note = f"; column {quoted(truths)} is not read as a judge: it looks like a truth" if truths else ""
     if others:
         columns_have = "column {} has" if len(others) == 1 else "columns {} have"
         note += (
             f"; {columns_have.format(quoted(others))} no label in common with the others, and no judgment is read there"
         )
+    note += f"; {'column' if len(empty) == 1 else 'columns'} {quoted(empty)} {_is(empty)} empty" if empty else ""
     return _LabelColumns(labels, note)
+
+
+def _is(names: Sequence[str]) -> str:
+    """Return the verb for these names."""
+    return "is" if len(names) == 1 else "are"
 
 
 def _distinct(source: Source, name: str) -> set[str]:
@@ -815,7 +1080,9 @@ def _is_label_studio(source: Source) -> bool:
 def _is_potato(source: Source) -> bool:
     """Whether a table is one of annotations of Potato."""
     names = {*source.columns}
-    return "label_annotations" in names or ("instance_id" in names and any(":::" in name for name in names))
+    if "label_annotations" in names or POTATO_STATE in names or {"instance_id", "user_id"} <= names:
+        return True
+    return "instance_id" in names and any(":::" in name for name in names)
 
 
 EXPORTS: tuple[Export, ...] = (
@@ -834,8 +1101,8 @@ EXPORTS: tuple[Export, ...] = (
         _argilla_flat,
     ),
     Export("prodigy", "Prodigy (JSONL)", _has("_input_hash", "_task_hash", "answer"), _prodigy),
-    Export("doccano", "doccano (JSONL)", _is_doccano, _doccano),
-    Export("potato", "Potato (JSONL, CSV, TSV)", _is_potato, _potato),
+    Export("doccano", "doccano (JSON, JSONL, CSV)", _is_doccano, _doccano),
+    Export("potato", "Potato (JSON, JSONL, CSV, TSV, Parquet)", _is_potato, _potato),
     Export("turkle", "Turkle (CSV)", _has_prefix("Answer.", "HITId", "Turkle.Username"), _mturk),
     Export("mturk", "Mechanical Turk (batch CSV)", _has_prefix("Answer.", "HITId", "WorkerId"), _mturk),
     Export("appen", "Appen, Figure Eight (full report)", _is_appen, _appen),
@@ -843,7 +1110,7 @@ EXPORTS: tuple[Export, ...] = (
     Export("mlflow", "MLflow (traces with assessments)", _has("assessments"), _mlflow_traces),
     Export("langsmith", "LangSmith (feedback)", _has("run_id", "key", "score"), _langsmith_feedback),
     Export("evaluation", "evaluations by models (feedback.* or */score columns)", _is_evaluation, _evaluation),
-    Export("prolific", "Prolific (a row per participant)", _is_prolific, _prolific),
+    Export("prolific", "Prolific, Qualtrics (a row per participant)", _is_prolific, _prolific),
     Export("wide", "wide table (a row per item, a column per judge)", _is_wide, _wide),
     Export("wide-transposed", "wide table (a row per judge, a column per item)", _is_transposed, _transposed),
 )

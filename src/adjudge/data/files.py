@@ -15,10 +15,13 @@ import lzma
 import os
 import sys
 import warnings
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import polars as pl
@@ -38,6 +41,8 @@ BINARIES = (  # formats of tables that are not text, and the first bytes of thei
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 FALLBACK = "windows-1252"
 BINARY = "binary"
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")  # endings of tables in an archive
+POTATO = ("user_state", "annotated_instances")  # files of annotations that Potato writes for every user
 LARGEST = 2_000_000_000  # bytes of a file of a campaign; larger files are mistakes, or made to fill the memory
 DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)  # errors that a damaged archive raises
 DAMAGED = "the compressed file is damaged or cut off"
@@ -92,6 +97,44 @@ def read_bytes(path: FilePath, limit: int = -1) -> bytes:
         return sys.stdin.buffer.read(limit)
     with _readable(path), open(path, "rb") as file:
         return file.read(limit)
+
+
+def archive_members(path: Any) -> list[Content] | None:
+    """Return the tables in a zip archive or a folder, in the order of their names; None if it is another file.
+
+    Hidden files and files that are no tables are left out. If Potato has written the folder, only the annotations of
+    its users are read.
+    """
+    if not isinstance(path, str | os.PathLike) or str(path) == "-":
+        return None
+    if os.path.isdir(path):
+        if os.path.isfile(os.path.join(path, "fit.json")):
+            raise InputError("is the folder of a fit, not a table of judgments", str(path))
+        folder = Path(path)
+        paths = [file for file in sorted([*folder.glob("*"), *folder.glob("*/*")]) if file.is_file()]
+        members = {str(file): partial(file.read_bytes) for file in paths}
+    elif os.path.isfile(path) and read_bytes(path, len(ZIP)) == ZIP and binary_format(read_bytes(path)) is None:
+        try:
+            archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise InputError(DAMAGED, str(path)) from error
+        infos = sorted((info for info in archive.infolist() if not info.is_dir()), key=lambda info: info.filename)
+        if sum(info.file_size for info in infos) > LARGEST:
+            raise InputError(f"has more than {LARGEST:,} bytes: unpack it", str(path))
+        members = {f"{path}/{info.filename}": partial(archive.read, info) for info in infos}
+    else:
+        return None
+    names = [name for name in members if Path(name).suffix.lower() in TABLES]
+    names = [name for name in names if not any(part.startswith((".", "__MACOSX")) for part in Path(name).parts[-3:])]
+    names = [name for name in names if Path(name).stem in POTATO] or names
+    if not names:
+        endings = ", ".join(TABLES)
+        what = "a folder" if os.path.isdir(path) else "an archive"
+        raise InputError(f"is {what} without tables: expected files whose names end in {endings}", str(path))
+    try:
+        return [decode_content(members[name](), name) for name in names]
+    except DAMAGE as error:
+        raise InputError(DAMAGED, str(path)) from error
 
 
 def read_content(path: FilePath, name: str | None = None, *, limit: int | None = None, empty: bool = False) -> Content:

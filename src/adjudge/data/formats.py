@@ -95,7 +95,11 @@ def open_source(data: Any, format: str | None = None) -> Source:  # noqa: A002
     if format in (None, "parquet") and os.path.isfile(data) and read_bytes(data, len(PARQUET)) == PARQUET:
         return replace(_parquet_source(Path(data), display_name(data)), format="parquet")
     is_binary = (format or named_format(data)) in BINARY_FORMATS
-    content = files.binary_content(data) if is_binary else read_content(data)
+    return content_source(files.binary_content(data) if is_binary else read_content(data), format)
+
+
+def content_source(content: Content, format: str | None = None) -> Source:  # noqa: A002
+    """Open the content of a file for reading by column; see ``open_source``."""
     kind = format or format_of(content)
     if kind not in READERS:
         raise UsageError(not_one_of("format", kind, READERS))

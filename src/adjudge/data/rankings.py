@@ -240,7 +240,9 @@ def place_items(
 
 def _same_name(source: Source, role: str) -> str:
     """Return the column with the name of the role; a table without one is refused."""
-    candidates = [name for name in source.columns if name.strip().lower() == role]
+    plain = {name: name.strip().lower() for name in source.columns}
+    usual = next((usual for usual in PAIR_NAMES.get(role, (role,)) if usual in plain.values()), role)
+    candidates = [name for name in source.columns if plain[name] == usual]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -375,17 +377,23 @@ def _refuse_other_items(
 
 
 PAIR = ("left", "right", "winner")
+PAIR_NAMES = {  # usual names of their columns, the most likely first; others are those of chatbot arenas and crowd-kit
+    "left": ("left", "model_a"),
+    "right": ("right", "model_b"),
+    "winner": ("winner", "label"),
+}
 WORDS = {  # names of the winner other than items, in any case
-    **dict.fromkeys(("left", "l", "a"), 1),
-    **dict.fromkeys(("right", "r", "b"), -1),
+    **dict.fromkeys(("left", "l", "a", "model_a"), 1),
+    **dict.fromkeys(("right", "r", "b", "model_b"), -1),
     **dict.fromkeys(("tie", "tied", "draw", "equal", "same", "both", "neither", "none", "n", "="), 0),
+    **dict.fromkeys(("tie (bothbad)", "both_bad", "bothbad"), 0),
 }
 
 
 def holds_pairs(source: Source, named: Mapping[str, str | None]) -> bool:
-    """Whether a table has preferences: left, right and winner are columns, or the user names one of them."""
+    """Whether a table has preferences: it has columns of the usual names, or the user names one of them."""
     columns = {name.strip().lower() for name in source.columns}
-    return any(named.get(role) for role in PAIR) or columns >= set(PAIR)
+    return any(named.get(role) for role in PAIR) or all(columns & {*usual} for usual in PAIR_NAMES.values())
 
 
 def read_pairs(source: Source, named: Mapping[str, str | None], items: Any = None) -> Rankings:

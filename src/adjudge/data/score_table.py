@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,13 @@ import polars as pl
 from adjudge.arrays import Codes, Flags, Floats, frozen
 from adjudge.data.columns import find_columns, has_column
 from adjudge.data.encode import code_columns
-from adjudge.data.formats import open_source
+from adjudge.data.exports import judgment_source, to_judgments
+from adjudge.data.formats import READERS, open_source
 from adjudge.data.gold import gold_source
 from adjudge.data.label_values import MISSING
 from adjudge.data.rankings import find_roles, place_items, with_rows
 from adjudge.data.source import Source
-from adjudge.errors import AdjudgeWarning, quote, quoted
+from adjudge.errors import AdjudgeWarning, InputError, quote, quoted
 
 if TYPE_CHECKING:
     from adjudge.data.judgments import Names
@@ -78,9 +80,8 @@ def read_scores(
     >>> read_scores(pl.DataFrame({"item": ["a", "a"], "judge": ["x", "y"], "score": [70.0, 82.5]}))
     ScoreTable(1 items, 2 judges, 2 scores)
     """
-    source = open_source(data, format)
-    column = _score_column(source, score, SCORE)
-    named = {"item": item, "judge": judge, "topic": topic}
+    source, named = _score_source(data, format, {"item": item, "judge": judge, "label": score, "topic": topic})
+    column = _score_column(source, named.pop("label"), SCORE)
     roles = find_roles(source, {**named, "label": column}, ("item", "judge", "label"), ("topic",))
     column = roles.pop("label")
     values, missing = _numbers(source, column)
@@ -104,6 +105,28 @@ def read_scores(
     if gold is None or (isinstance(gold, Mapping) and not gold):
         return table
     return replace(table, gold=frozen(_gold_scores(table, gold)))
+
+
+def _score_source(
+    data: Any,
+    format: str | None,  # noqa: A002
+    named: Mapping[str, str | None],
+) -> tuple[Source, dict[str, str | None]]:
+    """Return a table of scores in any shape as one with a score per row, and the columns that the user named."""
+    if format is None or format in READERS:
+        source = open_source(data, format)
+        names = [column.strip().lower() for column in source.columns]
+        is_array = source.shape == "array"
+        if not is_array and (named["label"] in source.columns or {*names} & {*SCORE} or has_column("label", names)):
+            return source, dict(named)
+        read = partial(to_judgments, source, named)
+    else:
+        read = partial(judgment_source, data, format, named)
+    try:
+        return read()
+    except InputError as error:
+        problem = error.problem.replace("--label", "--score").replace("label=", "score=")
+        raise InputError(problem, error.source, error.row) from error
 
 
 def _score_column(source: Source, chosen: str | None, names: tuple[str, ...]) -> str | None:

@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from adjudge.data.columns import has_column
 from adjudge.errors import InputError, quote, quoted
 
 # what pyarrow raises for values of several types, for numbers that it cannot hold, and when it is not installed
@@ -76,8 +77,11 @@ def from_frame(frame: Any, name: str = "table") -> Source:
     >>> str(source.wrong("this is not right", 1))
     'table, row 1: this is not right'
     """
+    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    if getattr(getattr(frame, "columns", None), "nlevels", 1) > 1:
+        raise InputError("the columns have several levels: choose one of the first, as in frame['label']", name)
     try:
-        table = nw.from_native(frame.collect() if isinstance(frame, pl.LazyFrame) else frame, eager_only=True)
+        table = nw.from_native(pl.DataFrame(frame) if _is_arrow_stream(frame) else frame, eager_only=True)
         native = {str(column): column for column in table.columns}
     except TypeError as error:
         problem = f"{type(frame).__name__} is not a table: give a path, or a pandas, polars or pyarrow frame"
@@ -96,6 +100,12 @@ def from_frame(frame: Any, name: str = "table") -> Source:
         kind=str(table.implementation),
         order=order,
     )
+
+
+def _is_arrow_stream(frame: Any) -> bool:
+    """Whether an object is a batch of pyarrow or a relation of DuckDB: columns of Arrow, but not a frame."""
+    is_arrow = hasattr(frame, "__arrow_c_array__") or type(frame).__name__ == "DuckDBPyRelation"
+    return is_arrow and (hasattr(frame, "schema") or hasattr(frame, "columns"))
 
 
 def _own_table(record: Any) -> str:
@@ -158,7 +168,7 @@ def values_series(name: str, values: list[Any]) -> pl.Series:
     if kinds <= {int, float} or len(kinds) <= 1:
         try:
             return pl.Series(name, values, strict=False)
-        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        except (AttributeError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             pass
     return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
 
@@ -213,13 +223,15 @@ def _from_mapping(data: Mapping[Any, Any], name: str) -> Source:
 
 
 def _from_nested(data: Mapping[Any, Mapping[Any, Any]], name: str) -> Source:
-    """Return judge -> label by item as a source; or columns by row, as pandas writes a frame to JSON."""
-    rows = [{*map(str, value)} for value in data.values()]
-    if {"item", "judge", "label"} <= {str(key).strip().lower() for key in data} and all(
-        each == rows[0] for each in rows
-    ):
+    """Return judge -> label by item as a source; or rows by column, or columns by row, as pandas writes a frame."""
+    keys = [tuple(map(str, value)) for value in data.values()]
+    alike = all(each == keys[0] for each in keys)
+    if alike and all(has_column(role, [*map(str, data)]) for role in ROW):
         columns = {str(key): list(value.values()) for key, value in data.items()}
         return from_frame(pl.DataFrame({key: values_series(key, values) for key, values in columns.items()}), name)
+    holds_records = any(isinstance(each, Mapping) for value in data.values() for each in value.values())
+    if holds_records or (alike and all(has_column(role, keys[0]) for role in ROW)):
+        return from_records([*data.values()], name)
     triples = [(item, judge, label) for item, labels in data.items() for judge, label in labels.items()]
     return replace(_from_triples(triples, name), shape="dictionary")
 
@@ -246,6 +258,8 @@ def _from_triples(rows: Sequence[Sequence[Any]], name: str) -> Source:
 def _with_index(frame: Any) -> Any:
     """Return a pandas frame with its index as columns, if the index has names that no column has."""
     names = getattr(getattr(frame, "index", None), "names", None)
+    if names is not None and len(names) > 1 and hasattr(frame, "to_frame") and not hasattr(frame, "columns"):
+        return _with_index(frame.to_frame(frame.name or ROW[-1]))  # a series, as unstacked frames are
     if names is None or not hasattr(frame, "reset_index") or not hasattr(frame, "columns"):
         return frame
     if any(name is not None for name in names):
@@ -302,5 +316,5 @@ def _series_from_values(column: nw.Series[Any], source: str, name: str) -> pl.Se
     values = [None if missing else value for value, missing in pairs]
     try:
         return pl.Series(name, values, strict=False)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+    except (AttributeError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"column {quote(name)} holds values that are neither text nor numbers", source) from error

@@ -85,8 +85,8 @@ def ask(fit: Fit | str | PathLike[str], items: int = 20, *, how: str | None = No
     Questions(10 items, systematic)
     """
     fit = read_fit(fit)
-    if items < 1:
-        raise UsageError(f"items {items} is not a whole number of at least 1")
+    if not isinstance(items, int | np.integer) or items < 1:
+        raise UsageError(f"items {items!r} is not a whole number of at least 1")
     if how is not None and how not in HOW:
         raise UsageError(not_one_of("how", how, HOW))
     has_gold = np.zeros(len(fit.items), bool) if fit.gold is None else fit.gold >= 0

@@ -15,6 +15,7 @@ widening; with 3 topics in 86 %, because means of so few values are not normal.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,7 +30,8 @@ from adjudge.arrays import Codes, Flags, Floats
 from adjudge.data.runs import System, are_run_columns, frame_kind, is_one_run, is_run, read_grades, read_runs, run_name
 from adjudge.data.show import NotebookView
 from adjudge.data.write import frame
-from adjudge.errors import InputError, UsageError, not_one_of, quote, quoted
+from adjudge.errors import AdjudgeWarning, InputError, UsageError, not_one_of, quote, quoted
+from adjudge.inference.result import Fit
 from adjudge.metrics.labels import Scores, scores
 from adjudge.metrics.leaderboard import Place, best_chances, better_pairs, compare_draws, place_rows, places
 from adjudge.metrics.ranking import (
@@ -470,6 +472,7 @@ def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None,
     0.5
 
     """
+    answers, truth = (list(data) if hasattr(data, "__next__") else data for data in (answers, truth))
     runs = find_runs(answers, named=measures is not None)
     allowed = LABEL_OPTIONS if runs is None else RUN_OPTIONS
     other = [name for name in options if name not in allowed]
@@ -480,9 +483,20 @@ def score(answers: Any, truth: Any, measures: str | Sequence[str] | None = None,
         return score_runs(runs, truth, DEFAULT if measures is None else measures, **options)
     if isinstance(answers, list | tuple):
         if len(answers) != 1:
-            raise UsageError(f"score takes one set of labels or several runs, but got {len(answers)} sets of labels")
+            problem = f"score takes one set of labels or several runs, but got {len(answers)} sets of labels"
+            raise UsageError(f"{problem}: labels are a table with the columns item and label, or {{item: label}}")
         answers = answers[0]
+    if isinstance(truth, str | PathLike) and is_run(truth):
+        raise UsageError(f"{truth} is a run, not the truth: runs come first, then the truth")
+    if _has_probabilities(truth) and not (_has_probabilities(answers) or isinstance(answers, Fit | str | PathLike)):
+        swapped = "the truth has probabilities, and the answers have none: answers come first, then the truth"
+        warnings.warn(f"score: {swapped}", AdjudgeWarning, stacklevel=2)
     return scores(answers, truth, **options)
+
+
+def _has_probabilities(data: Any) -> bool:
+    """Whether data are a frame with a column of probabilities, as labels of a fit are."""
+    return "probability" in map(str, getattr(data, "columns", ()))
 
 
 def find_runs(answers: Any, named: bool = False) -> Mapping[str, Any] | Sequence[Any] | None:

@@ -338,7 +338,7 @@ def test_labels_without_ranks_count() -> None:
             {},
             InputError,
             "table: no column for the label (columns: 'item', 'judge', 'rank'); usual names are label, rating, answer, "
-            "vote, grade, relevance, rel, or name it with label=",
+            "vote, grade, relevance, rel, judgment, judgement, verdict, or name it with label=",
         ),
         (
             {"item": ["a", "b"], "judge": ["x", "x"], "rank": [1, 2], "label": ["1", "1"]},
