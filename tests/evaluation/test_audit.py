@@ -18,6 +18,7 @@ from adjudge.evaluation.audit import (
     rank_features,
     regression_features,
     sampling_probabilities,
+    without_twice,
 )
 from adjudge.metrics.ranking import parse_measures, values
 
@@ -101,6 +102,32 @@ def test_first_and_second_order_are_unbiased_over_all_samples_of_two_documents(n
         sample = correct([topic], WORTH, measures, 1.0, chance, Round(pi, np.where(taken, truth, -1)))
         total += weight * sample.value[0, 0, 0]
     assert total == pytest.approx(true_values([topic], truth, measures)[0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["MAP", "nDCG@3", "P@2", "MRR"])
+def test_the_variance_is_unbiased_over_all_samples(name):
+    """The mean of its estimates over all samples is the variance of the estimates, of values and of differences."""
+    measures = parse_measures(name)
+    chance = np.array([[0.2, 0.8], [0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
+    orders = [np.array([1, 0, 3, 2]), np.array([2, 3, 0, 1])]
+    topic = AuditTopic("1", list("abcd"), orders, chance, np.ones(4, bool))
+    truth, pi = np.array([1, 1, 0, 0]), np.array([0.9, 0.4, 0.3, 0.6])
+    weights, estimates, variances = [], [], []
+    for drawn in product((False, True), repeat=4):
+        weights.append(np.prod(np.where(drawn, pi, 1 - pi)))
+        sample = correct([topic], WORTH, measures, 1.0, chance, Round(pi, np.where(drawn, truth, -1)))
+        value, effect, twice = sample.value[:, 0, 0], sample.effect[:, 0], sample.twice[0]
+        estimates.append([value[0], value[0] - value[1]])
+        squares = [sample.left @ effect[0] ** 2, sample.left @ (effect[0] - effect[1]) ** 2]
+        variances.append([squares[0] - twice[0, 0], squares[1] - twice[0, 0] - twice[1, 1] + 2 * twice[0, 1]])
+    mean = np.average(estimates, axis=0, weights=weights)
+    expected = np.average((estimates - mean) ** 2, axis=0, weights=weights)
+    assert np.average(variances, axis=0, weights=weights) == pytest.approx(expected, abs=1e-9)
+
+
+def test_pairs_take_away_at_most_half_of_a_variance():
+    """That is what they have on average at most, so that no variance is 0 or less by chance."""
+    assert without_twice(np.array([4.0, 4.0]), np.array([1.0, 3.0])).tolist() == [3.0, 2.0]
 
 
 def test_a_complete_audit_gives_the_true_values_without_uncertainty():
