@@ -353,14 +353,14 @@ def audited(
 ) -> Estimates:
     """Return the estimates of an audit."""
     samples = list(estimate_rounds(topics, world.worth, measures, world.level, [Round(probability, truth)], 0, judges))
-    (errors, twice), certain = error_parts(samples), sum(sample.certain for sample in samples)
+    (errors, added), certain = error_parts(samples), sum(sample.certain for sample in samples)
 
     def of(run: int, measure: int, other: int = -1) -> Estimate:
         return estimate(samples, run, measure, other)
 
     def p(measure: int) -> Floats:
         value = np.array([of(run, measure).value for run in range(len(errors))])
-        return paired_p(value, errors[:, measure], twice[measure], certain)
+        return paired_p(value, errors[:, measure], added[measure], certain)
 
     return Estimates(of, p)
 

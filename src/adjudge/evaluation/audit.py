@@ -19,8 +19,10 @@ less of the error than its own noise adds. The variance is
 
 where e_d is what the terms of the expansion that contain document d add up to. The first sum counts the variance of
 every pair twice, once with each of its documents (Efron and Stein 1981), and the second takes it off once: the
-difference is unbiased. The interval is that of Student's t with Satterthwaite's degrees of freedom. q is calibrated on
-the audited labels and cross-fitted: the chances of a document come from a regression without its fold.
+difference is unbiased. Very good judges err so rarely that an audit may miss all their errors. So three documents are
+added that err as q expects: 3 / m times sum_d (1 - pi_d) / pi_d^2 G_d' Cov(y_d) G_d over audited documents. The
+interval is that of Student's t with Satterthwaite's degrees of freedom. q is calibrated on the audited labels and
+cross-fitted: the chances of a document come from a regression without its fold.
 
 In a further round, the documents labelled before are known, and only the others are sampled. Its estimate is unbiased
 given the rounds before, whatever they showed, so the estimates of rounds are uncorrelated, and their mean, weighted by
@@ -46,6 +48,7 @@ SPREAD_EVENLY = 0.1  # share of the sample that is drawn without regard to influ
 FOLDS = 10
 FEWEST = 5  # audited documents with an influence, below which there is no interval
 FEWEST_FREEDOM = 2.0
+UNSEEN = 3.0  # documents with errors as the calibration expects them, beside those that were audited
 LEVEL = 0.95  # of each side: the interval has 90 %
 MOST_OWN_GOALS = 8  # runs up to which the values of each are scaled by their own total in the design
 MOST_OWN_RANKS = 8  # runs up to which each has a coefficient of its own in the calibration
@@ -91,7 +94,7 @@ class Sample(NamedTuple):
     value: Floats  # (R, M, T) estimates
     plain: Floats  # (R, M, T) what the calibrated judges say
     effect: Floats  # (R, M, A) of every audited document on the sum over topics
-    twice: Floats  # (M, R, R) variance of pairs of documents, which the squares of effects count twice
+    added: Floats  # (M, R, R) what is added to the sums of squares of effects, and of their products for two runs
     left: Floats  # (A) 1 - probability
     certain: int  # documents that were drawn with certainty, whose labels are known like those of earlier rounds
 
@@ -331,8 +334,8 @@ def correct(
     R, M, K = len(topics[0].orders), len(measures), chance.shape[1]
     edges: Codes = np.cumsum([0, *(len(topic.documents) for topic in topics)])
     value, plain, effects = np.zeros((R, M, len(topics))), np.zeros((R, M, len(topics))), []
-    twice = np.zeros((M, R, R))
     drawn: Flags = audited.truth >= 0
+    added, unseen = np.zeros((M, R, R)), UNSEEN / max(int(drawn.sum()), 1)
     residual = np.zeros((len(chance), K + 1))
     residual[drawn, :K] = np.eye(K)[audited.truth[drawn]] - chance[drawn]
     for t, topic in enumerate(topics):
@@ -344,16 +347,15 @@ def correct(
         labelled = Labelled(rows, residual[part][rows], audited.probability[part][rows])
         effect, kept = np.zeros((R, M, rows.size)), np.sqrt(1 - labelled.probability)
         for m, measure in enumerate(measures):
-            plain[:, m, t], single, pair = _expansion(topic.orders, q, labelled, worth, measure, level)
+            plain[:, m, t], single, pair, expected = _expansion(topic.orders, q, labelled, worth, measure, level)
             value[:, m, t] = plain[:, m, t] + single.sum(axis=1) + pair.sum(axis=(1, 2))
             effect[:, m] = single + pair.sum(axis=1) + pair.sum(axis=2)
-            noise = (pair * np.outer(kept, kept)).reshape(R, -1)
-            twice[m] += noise @ noise.T
+            added[m] += unseen * _products(expected * kept[:, None]) - _products(pair * np.outer(kept, kept))
         effects.append(effect)
     where = np.flatnonzero(drawn)
     topic_of = np.searchsorted(edges, where, side="right") - 1
     effect = np.concatenate(effects, axis=2) if effects else np.zeros((R, M, 0))
-    return Sample(topic_of, value, plain, effect, twice, 1 - audited.probability[where], 0)
+    return Sample(topic_of, value, plain, effect, added, 1 - audited.probability[where], 0)
 
 
 class Labelled(NamedTuple):
@@ -366,11 +368,12 @@ class Labelled(NamedTuple):
 
 def _expansion(
     orders: Sequence[Codes], q: Floats, labelled: Labelled, worth: Floats, measure: Measure, level: float
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the expected values of runs (R), and the terms of audited documents (R, A) and of pairs of them (R, A, A).
 
     A pair is in the row of its first document. Its term is by how much the influence of the second changes if the label
-    of the first is known. It is 0 for linear measures.
+    of the first is known. It is 0 for linear measures. The sums of squares of the last array (R, A, K) over K are the
+    squares of the terms of documents that are expected under q.
     """
     rows, residual, probability = labelled
     now, delta = expected_runs(orders, q, worth, measure, level, rows), residual / probability[:, None]
@@ -380,7 +383,16 @@ def _expansion(
         with_label[rows[a]] += residual[a]
         influence = expected_runs(orders, with_label, worth, measure, level, rows[after]).influence
         pairs[:, a, after] = ((influence - now.influence[:, after]) * delta[after]).sum(axis=2) / probability[a]
-    return now.value, (now.influence * delta).sum(axis=2), pairs
+    centred = now.influence - (now.influence * q[rows]).sum(axis=2, keepdims=True)
+    expected = centred * np.sqrt(q[rows]) / probability[:, None]
+    return now.value, (now.influence * delta).sum(axis=2), pairs, expected
+
+
+def _products(terms: Floats) -> Floats:
+    """Return the sums of products of the terms of every two runs (R, R)."""
+    flat = terms.reshape(len(terms), -1)
+    products: Floats = flat @ flat.T
+    return products
 
 
 def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1) -> Estimate:
@@ -411,7 +423,7 @@ def _estimate_some(
         return difference
 
     T = samples[0].value.shape[2]
-    by_topic, (judges, total, squares, twice, matter) = np.zeros((runs.size, T)), np.zeros((5, runs.size))
+    by_topic, (judges, total, squares, added, matter) = np.zeros((runs.size, T)), np.zeros((5, runs.size))
     for weight, sample in zip(weights, samples, strict=True):
         by_topic += weight * of(sample.value)
         judges += weight * of(sample.plain).mean(axis=1)
@@ -419,23 +431,26 @@ def _estimate_some(
         pieces = sample.left * (weight * effect / T) ** 2  # (P, A)
         total += pieces.sum(axis=1)
         squares += (pieces**2).sum(axis=1)
-        twice += (weight / T) ** 2 * counted_twice(sample.twice[measure], runs, others)
+        added += (weight / T) ** 2 * of_runs(sample.added[measure], runs, others)
         matter += (abs(effect) > SMALLEST).sum(axis=1) + sample.certain
     freedom = np.maximum(FEWEST_FREEDOM, total**2 / np.maximum(squares, np.finfo(float).tiny) - 1)
-    half = np.where(matter >= FEWEST, student.ppf(LEVEL, freedom) * np.sqrt(without_twice(total, twice)), np.nan)
+    half = np.where(matter >= FEWEST, student.ppf(LEVEL, freedom) * np.sqrt(variance_of(total, added)), np.nan)
     spread = by_topic.std(axis=1, ddof=1) / np.sqrt(T) if T > 1 else np.full(runs.size, np.nan)
     population = np.maximum(student.ppf(LEVEL, max(T - 1, 1)) * spread, half)
     value = by_topic.mean(axis=1)
     return value, half, population, judges, value - judges
 
 
-def counted_twice(twice: Floats, runs: Codes, others: Codes | None) -> Floats:
-    """Return the variance of pairs of documents of runs or of their differences to others (P), from that of runs."""
-    own: Floats = twice[runs, runs]
-    return own if others is None else own + twice[others, others] - 2 * twice[runs, others]
+def of_runs(products: Floats, runs: Codes, others: Codes | None) -> Floats:
+    """Return the squares of some runs or of their differences to others (P), from the products of two runs (R, R)."""
+    own: Floats = products[runs, runs]
+    return own if others is None else own + products[others, others] - 2 * products[runs, others]
 
 
-def without_twice(total: Floats, twice: Floats) -> Floats:
-    """Return variances (P), from sums of squares and what they count twice: at most half, as is so on average."""
-    variance: Floats = total - np.minimum(twice, total / 2)
-    return variance
+def variance_of(squares: Floats, added: Floats) -> Floats:
+    """Return variances: sums of squares and what is added to them, but at least half of the squares.
+
+    Pairs are on average at most half of the squares, so that no variance is 0 or less by chance.
+    """
+    result: Floats = np.maximum(squares + added, squares / 2)
+    return result
