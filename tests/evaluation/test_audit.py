@@ -14,6 +14,7 @@ from adjudge.evaluation.audit import (
     cross_fitted,
     estimate,
     estimate_rounds,
+    log_ranks,
     of_runs,
     predict,
     rank_features,
@@ -234,9 +235,9 @@ def test_a_document_does_not_teach_its_own_chance():
 def test_ranks_are_averaged_over_many_runs():
     """Up to eight runs have a feature each, more share one."""
     topics, _ = simulate(0)
-    assert rank_features(topics).shape == (TOPICS * DOCUMENTS, 2)
+    assert rank_features(topics, log_ranks).shape == (TOPICS * DOCUMENTS, 2)
     many = [topic._replace(orders=topic.orders * 5) for topic in topics]
-    assert rank_features(many).shape == (TOPICS * DOCUMENTS, 1)
+    assert rank_features(many, log_ranks).shape == (TOPICS * DOCUMENTS, 1)
 
 
 def test_bounded_chances_sum_to_one():
@@ -244,3 +245,9 @@ def test_bounded_chances_sum_to_one():
     p = bounded(np.array([[0.0, 1.0], [0.5, 0.5]]))
     assert p.sum(axis=1) == pytest.approx(1.0)
     assert p.min() > 0.001
+
+
+def test_log_ranks_put_documents_that_are_not_ranked_after_the_last():
+    """They have the rank after it, and so does every document of a run that returns none."""
+    assert log_ranks(np.array([3, 1]), 4) == pytest.approx(-np.log([3, 2, 3, 1]))
+    assert log_ranks(np.array([], int), 2).tolist() == [0.0, 0.0]

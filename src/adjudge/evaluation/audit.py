@@ -31,7 +31,7 @@ the numbers of labels, is valid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -135,16 +135,25 @@ class Estimate(NamedTuple):
     correction: float  # what the audit adds
 
 
-def rank_features(topics: Sequence[AuditTopic]) -> Floats:
-    """Return how high runs rank every document (I, F): 1 / log2(rank + 1), standardised within topics.
+def log_ranks(order: Codes, documents: int) -> Floats:
+    """Return minus the logarithm of the ranks of documents (D); documents that are not ranked come after the last.
 
-    With many runs, they are averaged.
+    >>> log_ranks(np.array([2, 0]), 3).round(2).tolist()
+    [-0.69, -1.1, 0.0]
+    """
+    evidence = np.full(documents, -np.log(order.size + 1.0))
+    evidence[order] = -np.log(np.arange(order.size) + 1.0)
+    return evidence
+
+
+def rank_features(topics: Sequence[AuditTopic], of_ranks: Callable[[Codes, int], Floats]) -> Floats:
+    """Return how high runs rank every document (I, F) by a function of ranks such as ``log_ranks``.
+
+    They are standardised within topics. With many runs, they are averaged.
     """
     parts = []
     for topic in topics:
-        evidence = np.zeros((len(topic.documents), len(topic.orders)))
-        for r, order in enumerate(topic.orders):
-            evidence[order, r] = 1 / np.log2(np.arange(order.size) + 2.0)
+        evidence = np.stack([of_ranks(order, len(topic.documents)) for order in topic.orders], axis=1)
         if evidence.shape[1] > MOST_OWN_RANKS:
             evidence = evidence.mean(axis=1, keepdims=True)
         parts.append((evidence - evidence.mean(axis=0)) / (evidence.std(axis=0) + 1e-9))
@@ -277,14 +286,14 @@ def predict(learned: Calibrated, features: Floats, grade: Floats, topic: Codes) 
 def regression_features(topics: Sequence[AuditTopic], worth: Floats, judges: bool = True) -> tuple[Floats, Floats]:
     """Return the features of labels (I, K, F) and the grade of every label between 0 and 1 (K).
 
-    They are the judges' log chance, an offset per label, and the ranks of runs times the grade. Without ``judges``, the
-    log chance is left out.
+    They are the judges' log chance, an offset per label, and the log ranks in runs times the grade. Without ``judges``,
+    the log chance is left out.
     """
     chance = bounded(np.concatenate([topic.chance for topic in topics]))
     K = chance.shape[1]
     grade = (worth[:K] - worth[:K].min()) / max(float(np.ptp(worth[:K])), SMALLEST)
     parts = [np.log(chance)[:, :, None] * float(judges), np.tile(np.eye(K), (len(chance), 1, 1))]
-    parts.append(grade[None, :, None] * rank_features(topics)[:, None, :])
+    parts.append(grade[None, :, None] * rank_features(topics, log_ranks)[:, None, :])
     return np.concatenate(parts, axis=2), grade
 
 
