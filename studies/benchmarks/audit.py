@@ -37,6 +37,7 @@ from adjudge.evaluation.audit import (
     estimate_rounds,
     sampling_probabilities,
 )
+from adjudge.evaluation.certify import error_parts, paired_p
 from adjudge.evaluation.label_chances import POINTS, label_chances, label_prevalence
 from adjudge.evaluation.uncertain_labels import draw_codes
 from adjudge.inference.result import Fit
@@ -288,7 +289,11 @@ def true_values(world: World, topics: Sequence[AuditTopic], measures: Sequence[M
     return np.mean(by_topic, axis=0)
 
 
-Estimates = Callable[..., Estimate]  # of a run and a measure, less those of another run
+class Estimates(NamedTuple):
+    """The estimates of one method."""
+
+    of: Callable[..., Estimate]  # of a run and a measure, less those of another run
+    p: Callable[[int], Floats] | None = None  # (R, R) of the differences of runs by a measure; None by their intervals
 
 
 def _from_draws(drawn: Floats) -> Estimates:
@@ -299,7 +304,7 @@ def _from_draws(drawn: Floats) -> Estimates:
         low, high = np.quantile(difference, (0.05, 0.95))
         return Estimate((low + high) / 2, (high - low) / 2, np.nan, float(difference.mean()), 0.0)
 
-    return of
+    return Estimates(of)
 
 
 def _drawn_values(world: World, topics: Sequence[AuditTopic], codes: Sequence[Codes]) -> Floats:
@@ -348,7 +353,16 @@ def audited(
 ) -> Estimates:
     """Return the estimates of an audit."""
     samples = list(estimate_rounds(topics, world.worth, measures, world.level, [Round(probability, truth)], 0, judges))
-    return lambda run, measure, other=-1: estimate(samples, run, measure, other)
+    (errors, added), certain = error_parts(samples), sum(sample.certain for sample in samples)
+
+    def of(run: int, measure: int, other: int = -1) -> Estimate:
+        return estimate(samples, run, measure, other)
+
+    def p(measure: int) -> Floats:
+        value = np.array([of(run, measure).value for run in range(len(errors))])
+        return paired_p(value, errors[:, measure], added[measure], certain)
+
+    return Estimates(of, p)
 
 
 def refitted(world: World, topics: Sequence[AuditTopic], truth: Codes, rng: np.random.Generator) -> Estimates:
@@ -387,19 +401,23 @@ def measure_world(world: World, repetitions: int = REPETITIONS, sizes: Sequence[
 
 
 def _intervals(
-    method: str, size: int, of: Estimates, exact: Floats, measures: Sequence[Measure] = MEASURES
+    method: str, size: int, estimates: Estimates, exact: Floats, measures: Sequence[Measure] = MEASURES
 ) -> Iterator[Found]:
     """Yield the intervals of values and differences of one method."""
-    R = len(exact)
+    R, of = len(exact), estimates.of
+    first, second = np.array(list(combinations(range(R), 2))).T
     for m, measure in enumerate(measures):
         for a in range(R):
             each = of(a, m)
             covers = abs(each.value - exact[a, m]) <= each.half
             yield Found(method, measure.name, size, True, covers, each.half, False, False)
-        pairs = [(of(a, m, b), exact[a, m] - exact[b, m]) for a, b in combinations(range(R), 2)]
-        ratio = np.array([abs(each.value) / each.half if each.half > 0 else np.inf for each, _ in pairs])
-        adjusted = holm(2 * norm.sf(ratio * norm.isf(0.05)))  # 0.1 where an end of the interval is 0
-        for (each, difference), p in zip(pairs, adjusted, strict=True):
+        pairs = [(of(a, m, b), exact[a, m] - exact[b, m]) for a, b in zip(first, second, strict=True)]
+        if estimates.p is None:
+            ratio = np.array([abs(each.value) / each.half if each.half > 0 else np.inf for each, _ in pairs])
+            single = 2 * norm.sf(ratio * norm.isf(0.05))  # 0.1 where an end of the interval is 0
+        else:
+            single = estimates.p(m)[first, second]
+        for (each, difference), p in zip(pairs, holm(single), strict=True):
             covers, decided = abs(each.value - difference) <= each.half, bool(p <= 0.1)
             wrong = decided and np.sign(each.value) != np.sign(difference)
             yield Found(method, measure.name, size, False, covers, each.half, decided, wrong)

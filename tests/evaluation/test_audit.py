@@ -14,10 +14,13 @@ from adjudge.evaluation.audit import (
     cross_fitted,
     estimate,
     estimate_rounds,
+    log_ranks,
+    of_runs,
     predict,
     rank_features,
     regression_features,
     sampling_probabilities,
+    variance_of,
 )
 from adjudge.metrics.ranking import parse_measures, values
 
@@ -101,6 +104,44 @@ def test_first_and_second_order_are_unbiased_over_all_samples_of_two_documents(n
         sample = correct([topic], WORTH, measures, 1.0, chance, Round(pi, np.where(taken, truth, -1)))
         total += weight * sample.value[0, 0, 0]
     assert total == pytest.approx(true_values([topic], truth, measures)[0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["MAP", "nDCG@3", "P@2", "MRR"])
+def test_the_variance_is_unbiased_over_all_samples(name, monkeypatch):
+    """The mean of its estimates over all samples is the variance of the estimates, of values and of differences."""
+    monkeypatch.setattr("adjudge.evaluation.audit.UNSEEN", 0.0)
+    measures = parse_measures(name)
+    chance = np.array([[0.2, 0.8], [0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
+    orders = [np.array([1, 0, 3, 2]), np.array([2, 3, 0, 1])]
+    topic = AuditTopic("1", list("abcd"), orders, chance, np.ones(4, bool))
+    truth, pi = np.array([1, 1, 0, 0]), np.array([0.9, 0.4, 0.3, 0.6])
+    weights, estimates, variances = [], [], []
+    for drawn in product((False, True), repeat=4):
+        weights.append(np.prod(np.where(drawn, pi, 1 - pi)))
+        sample = correct([topic], WORTH, measures, 1.0, chance, Round(pi, np.where(drawn, truth, -1)))
+        value, effect = sample.value[:, 0, 0], sample.effect[:, 0]
+        squares = np.array([sample.left @ effect[0] ** 2, sample.left @ (effect[0] - effect[1]) ** 2])
+        added = [of_runs(sample.added[0], np.array([0]), other)[0] for other in (None, np.array([1]))]
+        estimates.append([value[0], value[0] - value[1]])
+        variances.append(squares + added)
+    mean = np.average(estimates, axis=0, weights=weights)
+    expected = np.average((estimates - mean) ** 2, axis=0, weights=weights)
+    assert np.average(variances, axis=0, weights=weights) == pytest.approx(expected, abs=1e-9)
+
+
+def test_three_documents_are_added_with_errors_as_the_calibration_expects():
+    """Of a precision, document d has the variance q (1 - q) of its label, and counts (1 - pi) / pi^2 times."""
+    chance = np.array([[0.3, 0.7], [0.2, 0.8], [0.9, 0.1], [0.5, 0.5]])
+    topic = AuditTopic("1", list("abcd"), [np.array([0, 1, 2, 3])], chance, np.ones(4, bool))
+    pi = np.array([0.5, 0.4, 0.8, 0.2])
+    sample = correct([topic], WORTH, parse_measures("P@2"), 1.0, chance, Round(pi, np.array([1, 0, 0, -1])))
+    expected = 0.5 / 0.5**2 * 0.21 + 0.6 / 0.4**2 * 0.16  # the third document is below rank 2
+    assert sample.added[0, 0, 0] == pytest.approx(3 / 3 * expected / 2**2)
+
+
+def test_pairs_take_away_at_most_half_of_a_variance():
+    """That is what they have on average at most, so that no variance is 0 or less by chance."""
+    assert variance_of(np.array([4.0, 4.0]), np.array([-1.0, -3.0])).tolist() == [3.0, 2.0]
 
 
 def test_a_complete_audit_gives_the_true_values_without_uncertainty():
@@ -194,9 +235,9 @@ def test_a_document_does_not_teach_its_own_chance():
 def test_ranks_are_averaged_over_many_runs():
     """Up to eight runs have a feature each, more share one."""
     topics, _ = simulate(0)
-    assert rank_features(topics).shape == (TOPICS * DOCUMENTS, 2)
+    assert rank_features(topics, log_ranks).shape == (TOPICS * DOCUMENTS, 2)
     many = [topic._replace(orders=topic.orders * 5) for topic in topics]
-    assert rank_features(many).shape == (TOPICS * DOCUMENTS, 1)
+    assert rank_features(many, log_ranks).shape == (TOPICS * DOCUMENTS, 1)
 
 
 def test_bounded_chances_sum_to_one():
@@ -204,3 +245,9 @@ def test_bounded_chances_sum_to_one():
     p = bounded(np.array([[0.0, 1.0], [0.5, 0.5]]))
     assert p.sum(axis=1) == pytest.approx(1.0)
     assert p.min() > 0.001
+
+
+def test_log_ranks_put_documents_that_are_not_ranked_after_the_last():
+    """They have the rank after it, and so does every document of a run that returns none."""
+    assert log_ranks(np.array([3, 1]), 4) == pytest.approx(-np.log([3, 2, 3, 1]))
+    assert log_ranks(np.array([], int), 2).tolist() == [0.0, 0.0]

@@ -12,11 +12,17 @@ expansion to second order in delta,
 
     F(q) + sum_d G_d . delta_d + sum_{c < d} delta_c' F_cd delta_d,
 
-is not, and is enough for average precision and nDCG, for which the first order is not; where more than 25 documents
-of a topic are drawn, the third order is added. The variance is sum_d (1 - pi_d) e_d^2, where e_d is what the terms of
-the expansion that contain document d add up to, and the interval is that of Student's t with Satterthwaite's degrees of
-freedom. q is calibrated on the audited labels and cross-fitted: the chances of a document come from a
-regression without its fold.
+is not, and is enough for average precision and nDCG, for which the first order is not. The third order would take away
+less of the error than its own noise adds. The variance is
+
+    sum_d (1 - pi_d) e_d^2 - sum_{c < d} (1 - pi_c) (1 - pi_d) (delta_c' F_cd delta_d)^2,
+
+where e_d is what the terms of the expansion that contain document d add up to. The first sum counts the variance of
+every pair twice, once with each of its documents (Efron and Stein 1981), and the second takes it off once: the
+difference is unbiased. Very good judges err so rarely that an audit may miss all their errors. So three documents are
+added that err as q expects: 3 / m times sum_d (1 - pi_d) / pi_d^2 G_d' Cov(y_d) G_d over audited documents. The
+interval is that of Student's t with Satterthwaite's degrees of freedom. q is calibrated on the audited labels and
+cross-fitted: the chances of a document come from a regression without its fold.
 
 In a further round, the documents labelled before are known, and only the others are sampled. Its estimate is unbiased
 given the rounds before, whatever they showed, so the estimates of rounds are uncorrelated, and their mean, weighted by
@@ -25,7 +31,7 @@ the numbers of labels, is valid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,16 +39,16 @@ from scipy.special import softmax
 from scipy.stats import t as student
 
 from adjudge.arrays import Codes, Flags, Floats
-from adjudge.evaluation.expected_measures import ExpectedRuns, expected_runs, is_linear
+from adjudge.evaluation.expected_measures import expected_runs, is_linear
 from adjudge.metrics.ranking import Measure
 
 LEAST = 0.002  # smallest chance of a label before calibration
 DOUBT = 0.05  # variance of a label that is certain to the judges: they may be wrong
 SPREAD_EVENLY = 0.1  # share of the sample that is drawn without regard to influence
 FOLDS = 10
-STEP = 0.02  # of the numerical derivative of influences, per largest correction
 FEWEST = 5  # audited documents with an influence, below which there is no interval
 FEWEST_FREEDOM = 2.0
+UNSEEN = 3.0  # documents with errors as the calibration expects them, beside those that were audited
 LEVEL = 0.95  # of each side: the interval has 90 %
 MOST_OWN_GOALS = 8  # runs up to which the values of each are scaled by their own total in the design
 MOST_OWN_RANKS = 8  # runs up to which each has a coefficient of its own in the calibration
@@ -50,10 +56,7 @@ BASE_MEAN, BASE_SPREAD = 0.8, 0.8  # prior of the weight of the judges' log prob
 RANK_SPREAD, TOPIC_SPREAD, OFFSET_SPREAD = 0.3, 1.0, 1.0
 NEWTON_STEPS, CLOSE = 30, 1e-7
 SMALLEST = 1e-12
-MANY = 10  # audited documents of a topic above which the expansion goes to the third order
 AT_ONCE = 512  # runs or pairs that are estimated together
-ORDERS = np.array([1.0, 2.0, 3.0])
-FACTORS = 1 / np.array([1.0, 2.0, 6.0])  # of the orders of a Taylor expansion
 
 
 class AuditTopic(NamedTuple):
@@ -91,6 +94,7 @@ class Sample(NamedTuple):
     value: Floats  # (R, M, T) estimates
     plain: Floats  # (R, M, T) what the calibrated judges say
     effect: Floats  # (R, M, A) of every audited document on the sum over topics
+    added: Floats  # (M, R, R) what is added to the sums of squares of effects, and of their products for two runs
     left: Floats  # (A) 1 - probability
     certain: int  # documents that were drawn with certainty, whose labels are known like those of earlier rounds
 
@@ -131,16 +135,25 @@ class Estimate(NamedTuple):
     correction: float  # what the audit adds
 
 
-def rank_features(topics: Sequence[AuditTopic]) -> Floats:
-    """Return how high runs rank every document (I, F): 1 / log2(rank + 1), standardised within topics.
+def log_ranks(order: Codes, documents: int) -> Floats:
+    """Return minus the logarithm of the ranks of documents (D); documents that are not ranked come after the last.
 
-    With many runs, they are averaged.
+    >>> log_ranks(np.array([2, 0]), 3).round(2).tolist()
+    [-0.69, -1.1, 0.0]
+    """
+    evidence = np.full(documents, -np.log(order.size + 1.0))
+    evidence[order] = -np.log(np.arange(order.size) + 1.0)
+    return evidence
+
+
+def rank_features(topics: Sequence[AuditTopic], of_ranks: Callable[[Codes, int], Floats]) -> Floats:
+    """Return how high runs rank every document (I, F) by a function of ranks such as ``log_ranks``.
+
+    They are standardised within topics. With many runs, they are averaged.
     """
     parts = []
     for topic in topics:
-        evidence = np.zeros((len(topic.documents), len(topic.orders)))
-        for r, order in enumerate(topic.orders):
-            evidence[order, r] = 1 / np.log2(np.arange(order.size) + 2.0)
+        evidence = np.stack([of_ranks(order, len(topic.documents)) for order in topic.orders], axis=1)
         if evidence.shape[1] > MOST_OWN_RANKS:
             evidence = evidence.mean(axis=1, keepdims=True)
         parts.append((evidence - evidence.mean(axis=0)) / (evidence.std(axis=0) + 1e-9))
@@ -273,14 +286,14 @@ def predict(learned: Calibrated, features: Floats, grade: Floats, topic: Codes) 
 def regression_features(topics: Sequence[AuditTopic], worth: Floats, judges: bool = True) -> tuple[Floats, Floats]:
     """Return the features of labels (I, K, F) and the grade of every label between 0 and 1 (K).
 
-    They are the judges' log chance, an offset per label, and the ranks of runs times the grade. Without ``judges``, the
-    log chance is left out.
+    They are the judges' log chance, an offset per label, and the log ranks in runs times the grade. Without ``judges``,
+    the log chance is left out.
     """
     chance = bounded(np.concatenate([topic.chance for topic in topics]))
     K = chance.shape[1]
     grade = (worth[:K] - worth[:K].min()) / max(float(np.ptp(worth[:K])), SMALLEST)
     parts = [np.log(chance)[:, :, None] * float(judges), np.tile(np.eye(K), (len(chance), 1, 1))]
-    parts.append(grade[None, :, None] * rank_features(topics)[:, None, :])
+    parts.append(grade[None, :, None] * rank_features(topics, log_ranks)[:, None, :])
     return np.concatenate(parts, axis=2), grade
 
 
@@ -331,56 +344,64 @@ def correct(
     edges: Codes = np.cumsum([0, *(len(topic.documents) for topic in topics)])
     value, plain, effects = np.zeros((R, M, len(topics))), np.zeros((R, M, len(topics))), []
     drawn: Flags = audited.truth >= 0
-    delta = np.zeros((len(chance), K + 1))
-    delta[drawn, :K] = (np.eye(K)[audited.truth[drawn]] - chance[drawn]) / audited.probability[drawn, None]
+    added, unseen = np.zeros((M, R, R)), UNSEEN / max(int(drawn.sum()), 1)
+    residual = np.zeros((len(chance), K + 1))
+    residual[drawn, :K] = np.eye(K)[audited.truth[drawn]] - chance[drawn]
     for t, topic in enumerate(topics):
         part = slice(edges[t], edges[t + 1])
         rows = np.flatnonzero(drawn[part])
         if only_effects and not rows.size:
             continue
-        q, d = topic.with_unjudged(chance[part]), delta[part]
-        effect = np.zeros((R, M, rows.size))
+        q = topic.with_unjudged(chance[part])
+        labelled = Labelled(rows, residual[part][rows], audited.probability[part][rows])
+        effect, kept = np.zeros((R, M, rows.size)), np.sqrt(1 - labelled.probability)
         for m, measure in enumerate(measures):
-            plain[:, m, t], terms = _expansion(topic.orders, q, d, worth, measure, level, rows)
-            value[:, m, t] = plain[:, m, t] + np.tensordot(FACTORS, terms, 1).sum(axis=1)
-            effect[:, m] = np.tensordot(FACTORS * ORDERS, terms, 1)
+            plain[:, m, t], single, pair, expected = _expansion(topic.orders, q, labelled, worth, measure, level)
+            value[:, m, t] = plain[:, m, t] + single.sum(axis=1) + pair.sum(axis=(1, 2))
+            effect[:, m] = single + pair.sum(axis=1) + pair.sum(axis=2)
+            added[m] += unseen * _products(expected * kept[:, None]) - _products(pair * np.outer(kept, kept))
         effects.append(effect)
     where = np.flatnonzero(drawn)
     topic_of = np.searchsorted(edges, where, side="right") - 1
     effect = np.concatenate(effects, axis=2) if effects else np.zeros((R, M, 0))
-    return Sample(topic_of, value, plain, effect, 1 - audited.probability[where], 0)
+    return Sample(topic_of, value, plain, effect, added, 1 - audited.probability[where], 0)
+
+
+class Labelled(NamedTuple):
+    """The audited documents of a topic."""
+
+    rows: Codes  # (A) among the documents of the topic
+    residual: Floats  # (A, K) the label less its chances
+    probability: Floats  # (A) of being drawn
 
 
 def _expansion(
-    orders: Sequence[Codes],
-    q: Floats,
-    delta: Floats,
-    worth: Floats,
-    measure: Measure,
-    level: float,
-    rows: Codes,
-) -> tuple[Floats, Floats]:
-    """Return the expected values of runs (R), and the terms of first to third order of audited documents (3, R, A).
+    orders: Sequence[Codes], q: Floats, labelled: Labelled, worth: Floats, measure: Measure, level: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the expected values of runs (R), and the terms of audited documents (R, A) and of pairs of them (R, A, A).
 
-    Orders above the first are differences of influences. They are 0 for a single document and for linear measures.
+    A pair is in the row of its first document. Its term is by how much the influence of the second changes if the label
+    of the first is known. It is 0 for linear measures. The sums of squares of the last array (R, A, K) over K are the
+    squares of the terms of documents that are expected under q.
     """
+    rows, residual, probability = labelled
+    now, delta = expected_runs(orders, q, worth, measure, level, rows), residual / probability[:, None]
+    pairs = np.zeros((len(orders), rows.size, rows.size))
+    for a in range(0 if is_linear(measure) else rows.size - 1):
+        after, with_label = slice(a + 1, None), q.copy()
+        with_label[rows[a]] += residual[a]
+        influence = expected_runs(orders, with_label, worth, measure, level, rows[after]).influence
+        pairs[:, a, after] = ((influence - now.influence[:, after]) * delta[after]).sum(axis=2) / probability[a]
+    centred = now.influence - (now.influence * q[rows]).sum(axis=2, keepdims=True)
+    expected = centred * np.sqrt(q[rows]) / probability[:, None]
+    return now.value, (now.influence * delta).sum(axis=2), pairs, expected
 
-    def at(step: float) -> ExpectedRuns:
-        return expected_runs(orders, q + step * delta if step else q, worth, measure, level, rows)
 
-    def along(influence: Floats) -> Floats:
-        effect: Floats = (influence * delta[rows]).sum(axis=2)
-        return effect
-
-    now, terms = at(0.0), np.zeros((3, len(orders), rows.size))
-    terms[0] = along(now.influence)
-    if rows.size > 1 and not is_linear(measure):
-        step = STEP / max(float(abs(delta).max()), SMALLEST)
-        above, below = at(step).influence, at(-step).influence
-        terms[1] = along((above - below) / (2 * step))
-        if rows.size > MANY:
-            terms[2] = along((above + below - 2 * now.influence) / step**2)
-    return now.value, terms
+def _products(terms: Floats) -> Floats:
+    """Return the sums of products of the terms of every two runs (R, R)."""
+    flat = terms.reshape(len(terms), -1)
+    products: Floats = flat @ flat.T
+    return products
 
 
 def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1) -> Estimate:
@@ -411,7 +432,7 @@ def _estimate_some(
         return difference
 
     T = samples[0].value.shape[2]
-    by_topic, (judges, total, squares, matter) = np.zeros((runs.size, T)), np.zeros((4, runs.size))
+    by_topic, (judges, total, squares, added, matter) = np.zeros((runs.size, T)), np.zeros((5, runs.size))
     for weight, sample in zip(weights, samples, strict=True):
         by_topic += weight * of(sample.value)
         judges += weight * of(sample.plain).mean(axis=1)
@@ -419,10 +440,26 @@ def _estimate_some(
         pieces = sample.left * (weight * effect / T) ** 2  # (P, A)
         total += pieces.sum(axis=1)
         squares += (pieces**2).sum(axis=1)
+        added += (weight / T) ** 2 * of_runs(sample.added[measure], runs, others)
         matter += (abs(effect) > SMALLEST).sum(axis=1) + sample.certain
     freedom = np.maximum(FEWEST_FREEDOM, total**2 / np.maximum(squares, np.finfo(float).tiny) - 1)
-    half = np.where(matter >= FEWEST, student.ppf(LEVEL, freedom) * np.sqrt(total), np.nan)
+    half = np.where(matter >= FEWEST, student.ppf(LEVEL, freedom) * np.sqrt(variance_of(total, added)), np.nan)
     spread = by_topic.std(axis=1, ddof=1) / np.sqrt(T) if T > 1 else np.full(runs.size, np.nan)
     population = np.maximum(student.ppf(LEVEL, max(T - 1, 1)) * spread, half)
     value = by_topic.mean(axis=1)
     return value, half, population, judges, value - judges
+
+
+def of_runs(products: Floats, runs: Codes, others: Codes | None) -> Floats:
+    """Return the squares of some runs or of their differences to others (P), from the products of two runs (R, R)."""
+    own: Floats = products[runs, runs]
+    return own if others is None else own + products[others, others] - 2 * products[runs, others]
+
+
+def variance_of(squares: Floats, added: Floats) -> Floats:
+    """Return variances: sums of squares and what is added to them, but at least half of the squares.
+
+    Pairs are on average at most half of the squares, so that no variance is 0 or less by chance.
+    """
+    result: Floats = np.maximum(squares + added, squares / 2)
+    return result

@@ -34,7 +34,9 @@ from adjudge.evaluation.audit import (
     Sample,
     estimate_all,
     estimate_rounds,
+    of_runs,
     sampling_probabilities,
+    variance_of,
 )
 from adjudge.evaluation.expected_measures import check_expectation
 from adjudge.evaluation.uncertain_labels import SAME, check_unjudged, grades_for, pools
@@ -107,6 +109,7 @@ class Certificate(NotebookView):
     pairs: tuple[CertifiedPair, ...]
     notes: tuple[str, ...]
     errors: Floats = field(repr=False)  # (R, M, A) what every document drawn by chance adds to the error of a value
+    added: Floats = field(repr=False)  # (M, R, R) what is added to the squares of errors, and to their products
     certain: int = field(repr=False)  # audited documents that were drawn with certainty
     baseline: str | None = None  # the run that all others are compared with
     kind: str = field(default="polars", repr=False)  # of the frames to give back
@@ -133,8 +136,8 @@ class Certificate(NotebookView):
     def _compared(self, measure: str) -> Compared:
         """Return which runs are distinguished by a measure."""
         value = np.array([score.value for score in self.scores if score.measure == measure])
-        errors = self.errors[:, self.measures.index(measure)]
-        return compare_tests(value, paired_p(value, errors, self.certain))
+        m = self.measures.index(measure)
+        return compare_tests(value, paired_p(value, self.errors[:, m], self.added[m], self.certain))
 
     @property
     def leaderboard_table(self) -> Any:
@@ -286,11 +289,11 @@ def certify(
     for r, run in enumerate(names):
         for m, measure in enumerate(collection.measures):
             scores.append(_score(run, measure.name, found[m][r], without[m][r], labels))
-    errors, certain = _errors(samples), sum(sample.certain for sample in samples)
+    (errors, added), certain = error_parts(samples), sum(sample.certain for sample in samples)
     compared = np.array(compared_runs(len(names), base), np.int64).reshape(-1, 2)
     for m, measure in enumerate(collection.measures) if compared.size else ():
         value = np.array([each.value for each in found[m]])
-        adjusted = holm(paired_p(value, errors[:, m], certain)[compared[:, 0], compared[:, 1]]).tolist()
+        adjusted = holm(paired_p(value, errors[:, m], added[m], certain)[compared[:, 0], compared[:, 1]]).tolist()
         apart = estimate_all(samples, m, compared[:, 0], compared[:, 1])
         for (a, b), each, p in zip(compared.tolist(), apart, adjusted, strict=True):
             pairs.append(_pair(measure.name, names[a], names[b], each, labels, p, len(compared)))
@@ -304,36 +307,39 @@ def certify(
         tuple(pairs),
         tuple(_notes(collection, labels, scores)),
         errors,
+        added,
         certain,
         None if base is None else names[base],
         frame_kind(collection.systems, collection.fit.kind),
     )
 
 
-def _errors(samples: Sequence[Sample]) -> Floats:
-    """Return the independent parts of the errors of all means over topics (R, M, A), from the samples of all rounds."""
-    labels = np.array([sample.left.size + sample.certain for sample in samples], float)
-    topics = samples[0].value.shape[2]
-    parts = [
-        weight * np.sqrt(sample.left) * sample.effect / topics
-        for weight, sample in zip(labels / labels.sum(), samples, strict=True)
-    ]
-    errors: Floats = np.concatenate(parts, axis=2)
-    return errors
+def error_parts(samples: Sequence[Sample]) -> tuple[Floats, Floats]:
+    """Return the parts of the errors of all means over topics (R, M, A), and what is added to their products (M, R, R).
 
-
-def paired_p(value: Floats, error: Floats, certain: int = 0) -> Floats:
-    """Return the two-sided p-value of every difference of runs (R, R), from independent parts of their errors (R, A).
-
-    The variance of a difference is the sum of the squares of its parts, and the test is Student's t with
-    Satterthwaite's degrees of freedom. Without five documents that matter, p is 1; ``certain`` ones have no error.
+    They are of the samples of all rounds.
     """
-    p = np.ones((value.size, value.size))
+    labels = np.array([sample.left.size + sample.certain for sample in samples], float)
+    weights = labels / labels.sum() / samples[0].value.shape[2]
+    parts = [weight * np.sqrt(sample.left) * sample.effect for weight, sample in zip(weights, samples, strict=True)]
+    added = sum(weight**2 * sample.added for weight, sample in zip(weights, samples, strict=True))
+    return np.concatenate(parts, axis=2), np.asarray(added)
+
+
+def paired_p(value: Floats, error: Floats, added: Floats, certain: int = 0) -> Floats:
+    """Return the two-sided p-value of every difference of runs (R, R), from the parts of their errors (R, A).
+
+    The variance of a difference is the sum of the squares of its parts and what is ``added`` to them (from R, R), and
+    the test is Student's t with Satterthwaite's degrees of freedom. Without five documents that matter, p is 1;
+    ``certain`` ones have no error.
+    """
+    p, every = np.ones((value.size, value.size)), np.arange(value.size)
     for a in range(value.size):
         pieces = (error[a] - error) ** 2  # (R, A)
         total = pieces.sum(axis=1)
         freedom = np.maximum(FEWEST_FREEDOM, total**2 / np.maximum((pieces**2).sum(axis=1), SAME**4) - 1)
-        size = abs(value[a] - value) / np.sqrt(np.maximum(total, SAME**2))
+        variance = variance_of(total, of_runs(added, np.full_like(every, a), every))
+        size = abs(value[a] - value) / np.sqrt(np.maximum(variance, SAME**2))
         known = (np.sqrt(pieces) > SAME).sum(axis=1) + certain >= FEWEST
         p[a] = np.where(known, 2 * student.sf(size, freedom), 1.0)
     return p

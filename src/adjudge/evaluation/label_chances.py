@@ -178,8 +178,15 @@ def _judged_features(pools: Sequence[tuple[Pool, Codes]]) -> Floats:
         for pool, _ in pools
     ]
     first = np.concatenate([np.arange(len(pool.documents)) < items.size for pool, items in pools])
-    judged: Floats = rank_features(topics)[first]
+    judged: Floats = rank_features(topics, discounts)[first]
     return judged
+
+
+def discounts(order: Codes, documents: int) -> Floats:
+    """Return the discount 1 / log2(rank + 1) of documents (D), 0 if they are not ranked."""
+    discount = np.zeros(documents)
+    discount[order] = 1 / np.log2(np.arange(order.size) + 2.0)
+    return discount
 
 
 def ranks_lift(evidence: Floats, ranks: Floats, topic: Codes, grade: Floats, target: Floats) -> Floats:
