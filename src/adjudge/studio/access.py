@@ -50,6 +50,7 @@ COMMON_PASSWORDS = frozenset(
 KEY_BYTES = 32
 TAG_BYTES, NUMBER_BYTES = 12, 8  # of a prompt's id: 20 bytes are 32 letters without unused bits
 FIRST_STEP_SECONDS = 300  # between the password and the code of the second factor
+LONGEST_NAME = 100  # characters of a name
 LONGEST_SIGNED = 1_000  # characters of a signed text; ours are shorter
 
 SCOPES = frozenset(("read", "export", "import", "invite"))

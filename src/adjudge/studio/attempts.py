@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from adjudge.studio.access import RateLimiter
-from adjudge.studio.work.people import LONGEST
+from adjudge.studio.access import LONGEST_NAME, RateLimiter
 
 Bucket: TypeAlias = tuple[str, str]  # (purpose, who is counted)
 RATES = {  # purpose -> (failures at once, seconds in which as many are allowed again)
@@ -72,8 +71,8 @@ def sign_in_buckets(address: str, account: str, known_browser: str) -> list[Buck
     ([('address', '9.9.9.9'), ('account', 'lea')], [('known browser', 'b1 lea')])
     """
     if known_browser:
-        return [("known browser", f"{known_browser} {account[:LONGEST]}")]
-    return [("address", address), ("account", account[:LONGEST])]
+        return [("known browser", f"{known_browser} {account[:LONGEST_NAME]}")]
+    return [("address", address), ("account", account[:LONGEST_NAME])]
 
 
 def code_buckets(account: str, known_browser: str) -> list[Bucket]:

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 from sqlalchemy import Table
 
+from adjudge.studio.access import LONGEST_NAME
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.store import Change, Row
 from adjudge.studio.records import Refused
 
-LONGEST = 100  # characters of a name
 RESERVED = ("prolific:", "mturk:")  # prefixes of the names of people from crowd platforms
 
 
 def clean_name(text: str) -> str:
     """Return a name as it is stored, or refuse it."""
     name = normalise_name(text)
-    if not name or len(name) > LONGEST or not name.isprintable():
-        sentence = f"A name has 1 to {LONGEST} characters that can be printed."
-        raise Refused(422, "name_characters", sentence, most=LONGEST)
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        sentence = f"A name has 1 to {LONGEST_NAME} characters that can be printed."
+        raise Refused(422, "name_characters", sentence, most=LONGEST_NAME)
     if name.casefold().startswith(RESERVED):
         prefixes = " or ".join(RESERVED)
         raise Refused(422, "name_reserved", f"Names that begin with {prefixes} are for people from elsewhere.")
