@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from adjudge.studio.access import LONGEST_NAME
 from adjudge.studio.record import schema
 from adjudge.studio.record.ledger import Ledger
 from adjudge.studio.record.store import Change
 from adjudge.studio.records import Refused
-from adjudge.studio.work.people import LONGEST, clean_name, open_invitation, person_row
+from adjudge.studio.work.people import clean_name, open_invitation, person_row
 
 
 def come_in(
@@ -51,7 +52,7 @@ def come_in(
 def free_name(ledger: Ledger, name: str) -> str:
     """Return a name that nobody has: the one that is wanted, if need be with a number."""
     try:
-        wanted = clean_name(name[: LONGEST - 6])
+        wanted = clean_name(name[: LONGEST_NAME - 6])
     except Refused:
         wanted = "person"
     number, free = 1, wanted
