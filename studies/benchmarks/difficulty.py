@@ -42,7 +42,7 @@ from adjudge.inference.gibbs import (
 from adjudge.inference.result import INTERVAL
 from adjudge.kernels.block import NO_FAMILIES, Block
 from adjudge.kernels.conjugate import Pareto
-from adjudge.kernels.difficulty import GRID, LARGEST, SHARES, state_rows, stretch
+from adjudge.kernels.difficulty import FURTHEST, GRID, LARGEST, SHARES, state_rows, stretch
 from adjudge.kernels.replicate import replicate_with_truth
 from adjudge.kernels.sweep import Sweep
 from adjudge.metrics.significance import empirical_null, q_values
@@ -55,7 +55,7 @@ CROWDS = 6  # per row
 FRESH = 40_000  # the first seed; smaller ones were used to choose the method
 SPARSE = 12  # crowds per row with few judgments
 SAMPLED_CROWDS = 3  # one of each size
-REPLICATIONS, KEPT, THIN = 160, 39, 10  # of simulation-based calibration
+REPLICATIONS, WARM, KEPT, THIN = 400, 600, 39, 40  # of simulation-based calibration
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 
 
@@ -415,7 +415,7 @@ def _ranks(model: str, labels: int, seed: int, way: str) -> list[int]:
         start = start._replace(phi=start.phi[:labels], kappa=start.kappa[:labels])
     start = with_effects(start, 0.7, way == "families")
     with ThreadPoolExecutor(1) as pool:
-        draws = sample(step, [start], block.topic.size, Run(1, 150, KEPT, THIN), seed, pool)
+        draws = sample(step, [start], block.topic.size, Run(1, WARM, KEPT, THIN), seed, pool)
     parts = [
         (draws.confusion[0, :, 0, 0, 0], confusion[0, 0, 0]),
         (draws.prevalence[0, :, 0, 0], prevalence[0]),
@@ -427,10 +427,16 @@ def _ranks(model: str, labels: int, seed: int, way: str) -> list[int]:
 
 
 def _population_rows(rng: np.random.Generator, labels: int) -> tuple[Floats, Floats]:
-    """Return matrices of four judges from populations of diagonals and of wrong labels, and the kappas of diagonals."""
-    kappa, alike = rng.random((2, labels)) ** (-1 / 1.5)
-    own, share = rng.random(labels), rng.dirichlet(np.ones(labels - 1), labels)
-    right = rng.beta(kappa * own, kappa * (1 - own), (4, labels))
+    """Return matrices of four judges from populations of diagonals and of wrong labels, and the kappas of diagonals.
+
+    The prior of the sampler ends at log odds of ``FURTHEST``, so populations with judges beyond it are drawn anew.
+    """
+    alike, share = rng.random(labels) ** (-1 / 1.5), rng.dirichlet(np.ones(labels - 1), labels)
+    kappa, right, furthest = np.empty(labels), np.zeros((4, labels)), 1 / (1 + np.exp(-FURTHEST))
+    for k in range(labels):
+        while not ((1 - furthest <= right[:, k]) & (right[:, k] <= furthest)).all():
+            kappa[k], mean = rng.random() ** (-1 / 1.5), rng.random()
+            right[:, k] = rng.beta(kappa[k] * mean, kappa[k] * (1 - mean), 4)
     pseudo = np.maximum(alike[:, None] * share, 1e-9)
     wrong = np.array([[rng.dirichlet(row) for row in pseudo] for _ in range(4)]) * (1 - right)[..., None]
     return np.stack([np.insert(wrong[:, k], k, right[:, k], axis=1) for k in range(labels)], axis=1), kappa

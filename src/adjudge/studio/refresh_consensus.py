@@ -41,6 +41,7 @@ from adjudge.studio.consensus import (
     replace_file,
 )
 from adjudge.studio.copying import PAIRS, TOO_LITTLE, Pairs, find_pairs, pairs_json
+from adjudge.studio.record.private import private_files
 from adjudge.studio.record.store import database_url, open_engine
 from adjudge.studio.records import Gold, Pair
 from adjudge.studio.settings import Settings, load_settings
@@ -168,15 +169,13 @@ def _open_database(settings: Settings, folder: Path) -> Engine:
 
 
 def main(arguments: list[str]) -> int:
-    """Refresh the consensus of a folder with low priority, and return the exit code."""
+    """Refresh the consensus of a folder, and return the exit code."""
     if len(arguments) != 1:
         print("usage: python -m adjudge.studio.refresh_consensus FOLDER", file=sys.stderr)
         return 2
-    os.umask(0o077)  # its files name judges and gold
-    if hasattr(os, "nice"):
-        os.nice(POLITE)
     try:
-        summary = refresh(arguments[0])
+        with private_files():  # they name judges and gold
+            summary = refresh(arguments[0])
     except AdjudgeError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -260,4 +259,6 @@ def item_rows(fit: Fit, judgments: Judgments, pairs: Mapping[int, tuple[str, str
 
 
 if __name__ == "__main__":
+    if hasattr(os, "nice"):
+        os.nice(POLITE)
     sys.exit(main(sys.argv[1:]))

@@ -61,7 +61,7 @@ def test_rows_are_due_when_they_are_many_or_old(monkeypatch):
     monkeypatch.setattr("adjudge.studio.record.row_hashes.MOST", 1)
     assert hashes.due
     monkeypatch.undo()
-    monkeypatch.setattr("adjudge.studio.record.row_hashes.time.monotonic", lambda: hashes._since + SECONDS)
+    monkeypatch.setattr("adjudge.studio.record.row_hashes.time.monotonic", lambda: hashes._since + SECONDS + 1)
     assert hashes.due
 
 

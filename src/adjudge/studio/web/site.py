@@ -46,7 +46,7 @@ from adjudge.studio.studio import Studio
 from adjudge.studio.web.app import FAULT, allowed_methods, create_app, note_fault, open_campaign, set_address
 from adjudge.studio.web.bundle import STATIC
 from adjudge.studio.web.operations import PROBE_METHODS, Observe, SiteMeters, is_local, unready_reason
-from adjudge.studio.web.render import fill, front_page, preferred_language, texts
+from adjudge.studio.web.render import fill, front_page, preferred_language, sentence, texts
 from adjudge.studio.web.routes_campaign import store_upload
 from adjudge.studio.web.routes_sign_in import KNOWN_ROLES
 from adjudge.studio.web.security import (
@@ -521,7 +521,8 @@ async def _create_files(form: FormData, lead: Person, home: Path, target: Path, 
         try:
             await asyncio.to_thread(make_campaign, sources, lead, home, target, title or None)
         except InputError as error:
-            raise Refused(422, "problems", re.sub(rf"{re.escape(uploads)}/(\w+/)?", "", str(error))) from error
+            problems = re.sub(rf"{re.escape(uploads)}/(\w+/)?", "", str(error))
+            raise Refused(422, "problems", sentence(problems)) from error
 
 
 @router.post("/campaigns/{name}/clone")
