@@ -534,7 +534,7 @@ def restore(
     else:
         done = backups.restore(Path(backup), Path(folder), erase, comments)
     rows = f"{sum(done.rows.values()):,} rows, " if done.rows else ""
-    print(f"{'can be restored' if folder is None else f'restored to {folder}'}: {rows}made {done.made}")
+    print(f"{'can be restored' if folder is None else f'restored to {folder}'}: {rows}made {done.created}")
     print(f"head   {done.seal.hash or 'unknown'} (entry {done.seal.entry} of the audit log)")
 
 

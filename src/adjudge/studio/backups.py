@@ -53,8 +53,8 @@ class Backup(NamedTuple):
     rows: Mapping[str, int]  # by table
 
     @property
-    def made(self) -> str:
-        """When it was made."""
+    def created(self) -> str:
+        """When it was created."""
         return datetime.fromtimestamp(self.seal.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -143,7 +143,7 @@ def restore(file: Path, folder: Path, erase: str = "", comments: bool = False) -
             _place_database(unpacked / DATABASE, url, unpacked, folder)
         (unpacked / HEAD).unlink(missing_ok=True)
         unpacked.replace(folder)  # complete or not at all; an empty folder is replaced
-    reason = f"restored from a backup of {backup.made}, entry {backup.seal.entry}"
+    reason = f"restored from a backup of {backup.created}, entry {backup.seal.entry}"
     with private_files():
         open_store(load_campaign(folder), accept=reason).close()
     return backup
