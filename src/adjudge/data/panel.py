@@ -211,7 +211,7 @@ def extend_panel(old: Panel | None, new: Panel | None, position: Codes, judges: 
     Parameters
     ----------
     old, new
-        The two panels, None where nothing is known.
+        The two panels, None if nothing is known.
     position
         The position of each judge of ``new`` among all judges.
     judges

@@ -27,7 +27,7 @@ from adjudge.metrics.significance import q_values
 
 LEVEL = 0.05  # false discovery rate of the tests of people
 FEWEST_ITEMS = 30  # items of a person below which the t-test is not used
-OTHERS = 2  # people besides the one left out who must have judged an item
+OTHERS = 2  # people other than the one left out who must have judged an item
 WON = 0.5  # share of people against whom a machine must win
 EPSILON = {EXPERT: 0.2, PERSON: 0.1}  # cost-benefit margin: how much worse a machine may be
 ROUNDING = 1e-9  # alignments that differ by less are equal

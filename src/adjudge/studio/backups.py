@@ -3,7 +3,7 @@
 The snapshot is SQLite, whatever the database is. The signing key is not in it. Sessions and invitations therefore end
 with a restore, and nobody can sign in with a stolen backup. ``head.json`` has the head of the record, sealed with the
 key like ``seal.json``, and the number of rows of every table. A restore writes to a new folder, and to a database
-without a record. It checks everything first, and seals the record anew, which the audit log says.
+without a record. It checks everything first, and seals the record again, which the audit log says.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def restore(file: Path, folder: Path, erase: str = "", comments: bool = False) -
 
 
 def _erase(database: Path, name: str, comments: bool) -> None:
-    """Write a SQLite file anew without the identity of a person."""
+    """Write a SQLite file again without the identity of a person."""
     new = database.with_name("erased.db")
     source, target = (open_engine(URL.create("sqlite", database=str(path))) for path in (database, new))
     try:

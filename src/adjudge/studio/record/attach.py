@@ -72,7 +72,7 @@ def attach(store: Store, folder: Path, key: bytes, accept: str = "") -> tuple[st
     )
     store.renew_seal()
     return (
-        (f"{reason}: the record was sealed anew, at entry {store.ledger.link.id} of the audit log",) if reason else ()
+        (f"{reason}: the record was sealed again, at entry {store.ledger.link.id} of the audit log",) if reason else ()
     )
 
 
@@ -104,7 +104,7 @@ def _added_problem(ledger: Ledger) -> str:
 
 
 def _reason(campaign: str, seal: Seal | None, key: bytes) -> str:
-    """Return why a record that fits is sealed anew all the same; empty if it is not."""
+    """Return why a record that fits is sealed again all the same; empty if it is not."""
     if seal is None:
         return f"there was no {FILE} in the folder" if campaign else ""
     return "the campaign's key was replaced" if is_other_key(seal, key) else ""

@@ -1,4 +1,4 @@
-"""Erasing a person from a record: it is written anew without their identity, and says so.
+"""Erasing a person from a record: it is written again without their identity, and says so.
 
 Rows of a record are never changed, and names are in several of them, so a new database is written: the name becomes a
 pseudonym such as judge-7 wherever names and free texts are (a person may be called "work", and then the uses "work"
