@@ -512,7 +512,7 @@ def _memory_parts(curves: Curves) -> list[str]:
     """Return the sections of the second experiment."""
     run = f"Written by `make studies`; `python -m studies memory --out results` does the same ({runs_text(curves)})."
     how = """Differences have 95 % intervals over runs; the sign test is one-sided, as in the paper. A simulated set is
-drawn anew in each run. On a real set, splits share items, so that intervals and tests show how stable a difference is
+drawn again in each run. On a real set, splits share items, so that intervals and tests show how stable a difference is
 on this set, not how it would be on another one."""
     numbers = [
         _numbers(curves, panel, measure, f"{panel}: {title}")

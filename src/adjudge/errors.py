@@ -162,7 +162,7 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     return (", ".join(map(quote, listed[:most])) or "none") + (f" and {rest} more" if rest > 0 else "")
 
 
-def not_one_of(what: str, name: object, names: Iterable[object]) -> str:
+def not_one_of(kind: str, name: object, names: Iterable[object]) -> str:
     """Return that a name is not one of the known names, with the closest one if there is any.
 
     >>> not_one_of("model", "dawid_skene", ["majority", "dawid-skene"])
@@ -174,4 +174,4 @@ def not_one_of(what: str, name: object, names: Iterable[object]) -> str:
     near = get_close_matches(word, plain, n=1, cutoff=ALIKE)
     near = near or [each for each in plain if len(word) >= LONG and word in each]
     hint = f": did you mean {quote(plain[near[0]])}?" if near else ""
-    return f"{what} {quote(name)} is not one of {quoted(listed, most=99)}{hint}"
+    return f"{kind} {quote(name)} is not one of {quoted(listed, most=99)}{hint}"

@@ -260,5 +260,5 @@ def test_effects_add_up_to_the_variance_of_a_random_sample():
     items, _ = crowd(np.random.default_rng(9))
     silent = items._replace(chance=np.full(1_000, 0.4))
     part, share = residuals(silent), gold_alone(silent).value
-    assert (part.kept * part.effect**2).sum() == pytest.approx(0.92 * share * (1 - share) / 80)
+    assert (part.not_drawn * part.effect**2).sum() == pytest.approx(0.92 * share * (1 - share) / 80)
     assert measured_strata(silent).inverse == pytest.approx([0.92 / 80])

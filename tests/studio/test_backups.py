@@ -71,7 +71,7 @@ def test_a_backup_is_restored_in_one_step(backed, tmp_path, monkeypatch):
     with sqlite3.connect(tmp_path / "again" / "studio.db") as file:
         (detail,) = file.execute("SELECT detail FROM audit WHERE what = 'record sealed anew'").fetchone()
         assert file.execute("SELECT count(*) FROM answers").fetchone()[0] == result.rows["answers"] > 20
-    assert f"restored from a backup of {result.made}, entry {result.seal.entry}" in detail
+    assert f"restored from a backup of {result.created}, entry {result.seal.entry}" in detail
     assert read_seal(tmp_path / "again").entry > result.seal.entry
     assert not (tmp_path / "again" / HEAD).exists()
     with pytest.raises(InputError, match="a restore never overwrites"):

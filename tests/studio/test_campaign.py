@@ -456,7 +456,7 @@ def test_enough_gold_is_drawn(sources, tmp_path):
     assert {entry.use for entry in campaign.sets} == {"qualification"}
     assert len(campaign.drawn) >= 20
     assert not set(campaign.pool) & set(campaign.drawn)
-    assert "gold sets are drawn anew for each judge (assignment.draw_gold is true)" in created.notes
+    assert "gold sets are drawn separately for each judge (assignment.draw_gold is true)" in created.notes
     assert dict(summary(campaign))["gold sets"].startswith("drawn for each judge from ")
 
 

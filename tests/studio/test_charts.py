@@ -63,7 +63,7 @@ def test_a_pair_that_copies_comes_first_among_many():
     rows = judgments_of(labels)
     result = consensus(rows, "dawid-skene")
     pairs = pair_agreements(rows, result.belief, result.person, result.confusion)
-    assert (pairs[0].one, pairs[0].two, pairs[0].agreed) == (4, 21, 40)
+    assert (pairs[0].first, pairs[0].second, pairs[0].agreed) == (4, 21, 40)
     assert len(pairs) <= 15
     assert all(pair.z > 0 for pair in pairs)
 

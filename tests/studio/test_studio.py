@@ -171,7 +171,7 @@ def test_a_studio_that_stops_takes_the_process_along(tmp_path, monkeypatch):
 
 
 def test_growth_is_counted_by_the_day():
-    """Growth beyond the limit is said once, then counted anew; a day without it begins another."""
+    """Growth beyond the limit is said once, then counted from zero; a day without it begins another."""
     growth = Growth(2_000_000)
     assert [growth.excess(size, 0.0) for size in (7_000_000, 9_000_000)] == ["", ""]
     assert growth.excess(9_000_001, 1.0) == "The database grew by more than 2 MB within a day."

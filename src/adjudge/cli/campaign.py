@@ -513,7 +513,7 @@ def restore(
     ADJUDGE_DATABASE. Nothing is overwritten: a folder with files and a database with a record are refused. Sessions and
     open invitations end, because the key is not in a backup. The audit log says that the record was restored.
 
-    With --erase, the record is written anew without the identity of a person: their name becomes a pseudonym such as
+    With --erase, the record is written again without the identity of a person: their name becomes a pseudonym such as
     judge-7, and their password and ids on crowd platforms are left out. The new audit log begins with the head of the
     old one. Then delete the old folder or database, and all backups that have the name.
 
@@ -534,7 +534,7 @@ def restore(
     else:
         done = backups.restore(Path(backup), Path(folder), erase, comments)
     rows = f"{sum(done.rows.values()):,} rows, " if done.rows else ""
-    print(f"{'can be restored' if folder is None else f'restored to {folder}'}: {rows}made {done.made}")
+    print(f"{'can be restored' if folder is None else f'restored to {folder}'}: {rows}made {done.created}")
     print(f"head   {done.seal.hash or 'unknown'} (entry {done.seal.entry} of the audit log)")
 
 
@@ -625,7 +625,7 @@ def reseal(folder: Folder) -> None:
 
     The studio refuses a database whose end was cut off, that was replaced by an older one, or that belongs to another
     campaign. If that is what you want, for example because you put back an old file on purpose, this seals the record
-    anew. What is wrong is printed, and stays in the audit log. The studio must not be running.
+    again. What is wrong is printed, and stays in the audit log. The studio must not be running.
 
     \b
     $ adjudge campaign reseal my-campaign

@@ -188,11 +188,11 @@ def _draw(result: Evaluation | Certificate, picture: str) -> None:
 
     ending = os.path.splitext(picture)[1].removeprefix(".").lower()
     dashed = "" if result.baseline is None else f"; dashed: {result.baseline}"
-    content = leaderboard_file(result.leaderboard, ending, f"{_what(result)}{dashed}", result.baseline, result.notes)
+    content = leaderboard_file(result.leaderboard, ending, f"{_caption(result)}{dashed}", result.baseline, result.notes)
     write_file(content, picture)
 
 
-def _what(result: Evaluation | Certificate) -> str:
+def _caption(result: Evaluation | Certificate) -> str:
     """Return what the values of a result are."""
     from adjudge.evaluation.evaluate import Evaluation
 
@@ -254,8 +254,8 @@ def _is_shown(result: Evaluation | Certificate, name: str) -> bool:
     from adjudge.evaluation.evaluate import Evaluation
 
     many = len(result.runs) > MANY
-    shown = {"pairs": not many or result.baseline is not None, "leaderboard": many}
-    return shown.get(name, name != "documents" or isinstance(result, Evaluation))
+    visible = {"pairs": not many or result.baseline is not None, "leaderboard": many}
+    return visible.get(name, name != "documents" or isinstance(result, Evaluation))
 
 
 def _frame(result: Evaluation | Certificate, name: str) -> Any:
@@ -275,11 +275,11 @@ def _latex(result: Evaluation | Certificate, name: str) -> str:
 
     if name != "systems":
         frame = _frame(result, name)
-        return latex_table(frame.columns, frame.rows(), f"{name.capitalize()}. {_what(result)}.")
+        return latex_table(frame.columns, frame.rows(), f"{name.capitalize()}. {_caption(result)}.")
     cells = {(place.run, place.measure): Cell(place.value, place.low, place.high) for place in result.leaderboard}
     first = [place.run for place in result.leaderboard if place.measure == result.measures[0]]
     better = {measure: _decided(result, measure) for measure in result.measures}
-    return latex_results(first, result.measures, cells, better, f"{_what(result)}.", TOGETHER, result.baseline)
+    return latex_results(first, result.measures, cells, better, f"{_caption(result)}.", TOGETHER, result.baseline)
 
 
 def _decided(result: Evaluation | Certificate, measure: str) -> set[tuple[str, str]]:
@@ -296,7 +296,7 @@ def _show(result: Evaluation) -> None:
 
     screen = console()
     if len(result.runs) > MANY:
-        show_leaderboard(result.leaderboard, _what(result))
+        show_leaderboard(result.leaderboard, _caption(result))
     else:
         head = ("run", "measure", "value", "labels", "topics", "both", VARIANCE)
         rows = [
@@ -306,7 +306,7 @@ def _show(result: Evaluation) -> None:
             )
             for each in result.scores
         ]
-        screen.print(table(_what(result), head, rows))
+        screen.print(table(_caption(result), head, rows))
     if _is_shown(result, "pairs") and result.pairs:
         based = result.baseline is not None
         columns = ("measure", "first", "second", "difference", "both", "better", "by labels", VARIANCE)
@@ -346,12 +346,12 @@ def _show_deciding(result: Evaluation, decision: Sequence[str]) -> None:
         for each in result.deciding
     ]
     if runs:
-        what = f"P({runs[0]} is better than {runs[1]})"
+        target = f"P({runs[0]} is better than {runs[1]})"
     elif result.baseline is None:
-        what = "the probabilities that each run is better than the next (added up)"
+        target = "the probabilities that each run is better than the next (added up)"
     else:
-        what = f"the probabilities that each run is better than {result.baseline} (added up)"
-    console().print(table(f"Labels that would change {what} by {measure} most", head, rows))
+        target = f"the probabilities that each run is better than {result.baseline} (added up)"
+    console().print(table(f"Labels that would change {target} by {measure} most", head, rows))
 
 
 def _span(span: Span | None) -> str | None:
@@ -403,7 +403,7 @@ def _show_certificate(result: Certificate) -> None:
 
     screen = console()
     if len(result.runs) > MANY:
-        show_leaderboard(result.leaderboard, _what(result))
+        show_leaderboard(result.leaderboard, _caption(result))
     else:
         head = ("run", "measure", "value", "these topics", "population of topics", *CERTIFIED)
         rows = [
@@ -414,7 +414,7 @@ def _show_certificate(result: Certificate) -> None:
             )
             for each in result.scores
         ]
-        screen.print(table(_what(result), head, rows))
+        screen.print(table(_caption(result), head, rows))
     if _is_shown(result, "pairs") and result.pairs:
         columns = ("measure", "first", "second", "difference", "these topics", "population of topics", "p", "better")
         pairs = [

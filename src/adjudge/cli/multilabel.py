@@ -30,7 +30,7 @@ def _example(path: str) -> None:
 
     judges = ("ann", "bob", "cy", "dee")
     rows = [
-        f"{item},{judge},{label}" for item, given in EXAMPLE.items() for judge, label in zip(judges, given, strict=True)
+        f"{item},{judge},{label}" for item, texts in EXAMPLE.items() for judge, label in zip(judges, texts, strict=True)
     ]
     write_file("\n".join(["item,judge,label", *rows, ""]).encode(), path)
     print(f"wrote {path}")

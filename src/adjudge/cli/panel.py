@@ -132,8 +132,8 @@ def _show(result: PanelAnalysis, parts: list[str], rows: int) -> None:
         screen.print(f"{TITLES[part]}: {_advice(result.sentences[part])}", markup=False)
         if part not in result.reasons and part != "effective":  # its sentence has all numbers
             columns, lines = _lines(result, part)
-            shown = f"the first {rows:,} of {len(lines):,}" if len(lines) > rows else f"{len(lines):,}"
-            screen.print(table(f"{TITLES[part]} ({shown})", columns, lines[:rows]))
+            count = f"the first {rows:,} of {len(lines):,}" if len(lines) > rows else f"{len(lines):,}"
+            screen.print(table(f"{TITLES[part]} ({count})", columns, lines[:rows]))
         screen.print()
     for text in (result.level, result.sampled):
         if text:

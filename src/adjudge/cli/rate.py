@@ -155,10 +155,10 @@ def _used_columns(title: str, head: tuple[str, ...], lines: list[tuple[Any, ...]
     """Return a table of the first rows, without the columns that are empty in all rows."""
     from adjudge.cli.output import table
 
-    kept = [c for c in range(len(head)) if any(line[c] not in (None, "") for line in lines)]
+    used = [c for c in range(len(head)) if any(line[c] not in (None, "") for line in lines)]
     more = f" (the first {rows} of {len(lines):,})" if len(lines) > rows else ""
-    shown = [tuple(line[c] for c in kept) for line in lines[:rows]]
-    return table(title + more, [head[c] for c in kept], shown)
+    cells = [tuple(line[c] for c in used) for line in lines[:rows]]
+    return table(title + more, [head[c] for c in used], cells)
 
 
 def _interval(low: float | None, high: float | None) -> str | None:

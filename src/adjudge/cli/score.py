@@ -198,14 +198,14 @@ def _score_runs(runs: list[str], grades: str, options: RunOptions, both: BothOpt
         rows = result.by_topic() if options.per_topic else rows
         fields = rows[0]._fields if rows else (RunPair if options.table == "pairs" else Place)._fields
         if both.format == "latex":
-            print_bytes(latex_table(fields, rows, f"{options.table.capitalize()}. {_what(result)}.").encode())
+            print_bytes(latex_table(fields, rows, f"{options.table.capitalize()}. {_caption(result)}.").encode())
         else:
             print_table({name: [getattr(row, name) for row in rows] for name in fields}, both.format)
     for note in result.notes:
         warn(note)
 
 
-def _what(result: RunScores) -> str:
+def _caption(result: RunScores) -> str:
     """Return what the values are."""
     return f"Runs on {len(result.topics):,} topics; 90 % intervals over topics"
 
@@ -218,14 +218,14 @@ def _latex(result: RunScores) -> str:
     named = (result.runs, result.measures, cells)
     if len(result.runs) > MANY and result.baseline is None and result.leaderboard:
         apart = {measure: result.distinguished(measure) for measure in result.measures}
-        return latex_results(*named, apart, f"{_what(result)}.", TOGETHER)
+        return latex_results(*named, apart, f"{_caption(result)}.", TOGETHER)
     better: dict[str, set[tuple[str, str]]] = {measure: set() for measure in result.measures}
     for pair in result.pairs:
         if pair.adjusted < SIGNIFICANT:
             names = (pair.first, pair.second)
             better[pair.measure].add(names if pair.difference > 0 else names[::-1])
     doubt = f"p < {SIGNIFICANT}, randomisation test with Holm's correction"
-    return latex_results(*named, better, f"{_what(result)}.", doubt, result.baseline)
+    return latex_results(*named, better, f"{_caption(result)}.", doubt, result.baseline)
 
 
 def _show(result: RunScores, per_topic: bool) -> None:
@@ -239,7 +239,7 @@ def _show(result: RunScores, per_topic: bool) -> None:
         screen.print()
     many = len(result.runs) > MANY and result.baseline is None and bool(result.leaderboard)
     if many:
-        show_leaderboard(result.leaderboard, _what(result))
+        show_leaderboard(result.leaderboard, _caption(result))
     else:
         rows = [
             (mean.run, mean.measure, mean.value, mean.note or f"{mean.low:.3f} to {mean.high:.3f}", mean.topics)

@@ -107,23 +107,23 @@ def get_label_quality_multiannotator(
     wide = _wide(labels_multiannotator, pred_probs)
     _refuse_unlabelled(wide)
     fit = _fit(wide, pred_probs, model)
-    posterior, given = np.array(fit.posterior), wide.code >= 0
+    posterior, has_label = np.array(fit.posterior), wide.code >= 0
     columns: dict[str, Any] = {}
     consensus: Codes = np.empty(0, np.int64)
     for number, method in enumerate(methods):
         label: Codes = fit.label.astype(np.int64)
         if method == "majority_vote":
             label = get_majority_vote_label(labels_multiannotator, pred_probs)
-        agreement = (wide.code == label[:, None]).sum(axis=1) / given.sum(axis=1)
+        agreement = (wide.code == label[:, None]).sum(axis=1) / has_label.sum(axis=1)
         score = posterior[np.arange(label.size), label] if quality_method == "crowdlab" else agreement
         consensus = consensus if number else label
         suffix = f"_{method}" if number else ""
         columns |= {f"consensus_label{suffix}": label, f"consensus_quality_score{suffix}": score}
         columns[f"annotator_agreement{suffix}"] = agreement
         if not number:
-            columns["num_annotations"] = given.sum(axis=1)
+            columns["num_annotations"] = has_label.sum(axis=1)
     results: dict[str, Any] = {"label_quality": pd.DataFrame(columns, index=wide.index)}
-    detailed = np.where(given, posterior[np.arange(len(posterior))[:, None], wide.code], np.nan)
+    detailed = np.where(has_label, posterior[np.arange(len(posterior))[:, None], wide.code], np.nan)
     if return_detailed_quality:
         table = pd.DataFrame(detailed, index=wide.index, columns=wide.annotators)
         results["detailed_label_quality"] = table.add_prefix("quality_annotator_")
@@ -268,12 +268,12 @@ def _probabilities(table: Any, name: str) -> Floats:
 
 def _refuse_unlabelled(wide: Wide) -> None:
     """Refuse examples and annotators without labels."""
-    given = wide.code >= 0
-    if not given.any(axis=1).all():
-        row = int(np.argmin(given.any(axis=1))) + 1
+    has_label = wide.code >= 0
+    if not has_label.any(axis=1).all():
+        row = int(np.argmin(has_label.any(axis=1))) + 1
         raise DataValueError("the example has no label: leave it out", "labels_multiannotator", row)
-    if not given.any(axis=0).all():
-        column = int(np.argmin(given.any(axis=0)))
+    if not has_label.any(axis=0).all():
+        column = int(np.argmin(has_label.any(axis=0)))
         name = column if wide.annotators is None else wide.annotators[column]
         raise DataValueError(f"annotator {quote(name)} gave no label: leave them out", "labels_multiannotator")
 
@@ -287,18 +287,18 @@ def _check_choice(name: str, values: Sequence[str], choices: Sequence[str]) -> N
 
 def _annotator_stats(wide: Wide, consensus: Codes, accuracy: Floats, quality_method: str) -> Any:
     """Return the table of annotators, the poorest first."""
-    given = wide.code >= 0
-    agrees = given & (wide.code == consensus[:, None])
-    agreement = agrees.sum(axis=0) / given.sum(axis=0)
+    has_label = wide.code >= 0
+    agrees = has_label & (wide.code == consensus[:, None])
+    agreement = agrees.sum(axis=0) / has_label.sum(axis=0)
     times = np.stack([(wide.code == k).sum(axis=0) for k in range(wide.classes)], axis=1)  # (M, K)
     right = np.stack([(agrees & (wide.code == k)).sum(axis=0) for k in range(wide.classes)], axis=1)
     share = np.divide(right, times, out=np.full(times.shape, np.inf), where=times > 0)
     worst = [np.lexsort((-count, part))[0] for part, count in zip(share, times, strict=True)]  # then the most frequent
     columns = {
-        "annotator_quality": accuracy[: given.shape[1]] if quality_method == "crowdlab" else agreement,
+        "annotator_quality": accuracy[: has_label.shape[1]] if quality_method == "crowdlab" else agreement,
         "agreement_with_consensus": agreement,
         "worst_class": worst,
-        "num_examples_labeled": given.sum(axis=0),
+        "num_examples_labeled": has_label.sum(axis=0),
     }
     table = pd.DataFrame(columns, index=wide.annotators)
     return table.sort_values(["annotator_quality", "agreement_with_consensus"])

@@ -172,10 +172,10 @@ def _sorted(values: Any) -> Any:
 def _codes(values: Any, classes: Any, name: str) -> Codes:
     """Return the code of every label, -1 if it is missing; refuse labels that were not fitted."""
     code = np.full(values.shape, -1, np.int32)
-    given = ~is_missing(values)
-    place = {label: k for k, label in enumerate(classes.tolist())}
+    has_label = ~is_missing(values)
+    position = {label: k for k, label in enumerate(classes.tolist())}
     try:
-        code[given] = [place[label] for label in values[given].tolist()]
+        code[has_label] = [position[label] for label in values[has_label].tolist()]
     except KeyError as error:
         raise DataValueError(
             f"label {quote(error.args[0])} was not fitted; the labels are {quoted(classes.tolist())}", name

@@ -100,8 +100,8 @@ def monitoring(
     bias, blur = rng.uniform(-LEAN, LEAN, judges), rng.uniform(*TRAINED_BLUR, judges)
     moved = shift * rng.normal(size=items)
     judge = _weighted_panels(rng, items, per_item, _activity(rng, judges, newcomers))
-    place = (truth + moved)[:, None, None] + bias[judge][:, :, None]  # (I, P, 1) what the judge sees
-    weight = np.exp(-np.abs(np.arange(labels) - place) / blur[judge][:, :, None])
+    perceived = (truth + moved)[:, None, None] + bias[judge][:, :, None]  # (I, P, 1) what the judge sees
+    weight = np.exp(-np.abs(np.arange(labels) - perceived) / blur[judge][:, :, None])
     chance = (weight / weight.sum(axis=2, keepdims=True)).reshape(-1, labels)
     label = simulation.draw_categories(rng, chance, np.arange(judge.size)).reshape(judge.shape)
     scale = Scale(tuple(map(str, range(1, labels + 1))), ordinal=True)

@@ -92,15 +92,15 @@ def encode(
     source = without_undecided(source, roles["label"])
     refuse_swapped_columns(source, roles)
     order = source.order(roles["label"]) if labels is None and values is None else None
-    kept = _labels_of(order or labels, values)
-    source, columns, left_out = _labelled(source, roles, kept, label_options)
+    declared_labels = _labels_of(order or labels, values)
+    source, columns, left_out = _labelled(source, roles, declared_labels, label_options)
     item, judge, label = columns["item"], columns["judge"], columns["label"]
     if not {"item", "judge"} <= {role for role, column in named.items() if column}:
         _warn_of_swapped_values(source, item, judge)
     advice = EXTEND if values is None else EVERY_VALUE
     is_ordinal = ordinal or order is not None
     scale, to_scale = scale_codes(source, label, order or labels, is_ordinal, advice, values, label_options.keep_case)
-    notes = odd_labels(scale.labels, scale.ordinal) if not kept else []
+    notes = odd_labels(scale.labels, scale.ordinal) if not declared_labels else []
     if not isinstance(labels, Scale):  # as those of a fit, whose judgments are read again
         notes += [odd_names(item.names, "item"), odd_names(judge.names, "judge")]
         notes += [confidence_note(source.columns, roles)]
@@ -129,7 +129,7 @@ def encode(
             used,
             source.shape,
             left_out.missing,
-            () if kept else spellings(label.names.to_list(), label_options.keep_case).notes,
+            () if declared_labels else spellings(label.names.to_list(), label_options.keep_case).notes,
             tuple(name for name in source.columns if name not in used.values()) if not source.used else (),
         ),
         panel=panel,
@@ -169,13 +169,13 @@ def _labels_of(labels: Labels | None, values: Values | None) -> list[object]:
 
 
 def _labelled(
-    source: Source, roles: Mapping[str, str], kept: Sequence[object], label_options: LabelOptions
+    source: Source, roles: Mapping[str, str], declared_labels: Sequence[object], label_options: LabelOptions
 ) -> tuple[Source, dict[str, Coded], _LeftOut]:
     """Return the rows that have a label, their columns as codes, and what was left out."""
     coded = {role: roles[role] for role in CODED if role in roles}
     columns = _code_columns(source, coded)
     label, judge = columns["label"], columns["judge"]
-    values = label_values(label.names, label_options.missing, label_options.abstain, kept)
+    values = label_values(label.names, label_options.missing, label_options.abstain, declared_labels)
     left_out = values.left_out
     abstains = label_options.abstain is not None
     if label_options.abstain and not values.abstention.any():
@@ -217,13 +217,15 @@ def filtered(source: Source, keep: pl.Series, rows: Codes) -> Source:
 
 
 def without_missing(
-    source: Source, label: str, label_options: LabelOptions, kept: Sequence[object]
+    source: Source, label: str, label_options: LabelOptions, declared_labels: Sequence[object]
 ) -> tuple[Source, int]:
     """Return the rows of a batch that have a label, and how many have none; see ``encode``."""
     series = source.column(label)
     _refuse_nested(source, "label", label, series)
     values = code_names(series)
-    left_out = label_values(_plain(values.names), label_options.missing, label_options.abstain, kept).left_out
+    left_out = label_values(
+        _plain(values.names), label_options.missing, label_options.abstain, declared_labels
+    ).left_out
     if not left_out.any():
         return source, 0
     with_label = ~left_out[values.code]
@@ -325,10 +327,10 @@ def scale_codes(
         Whether labels in different case are different labels.
     """
     names = label.names.to_list()
-    given = labels is not None or values is not None
+    has_scale = labels is not None or values is not None
     spelled = spellings(names, keep_case)
     note = ""
-    if given:
+    if has_scale:
         scale = given_scale(labels, ordinal, names[0], values)
         positions, others = _places(scale, names, keep_case)
         note = "; ".join(f"{quote(name)} is read as the label {quote(scale.names[k])}" for name, k in others)
@@ -337,7 +339,7 @@ def scale_codes(
         positions = scale.places(spelled.label)
         note = "; ".join(spelled.notes)
     if note:
-        same_case = spellings(names, keep_case=True).merged == spelled.merged and not given
+        same_case = spellings(names, keep_case=True).merged == spelled.merged and not has_scale
         advice_case = "" if same_case else " (--keep-case keeps labels in different case apart)"
         warnings.warn(f"{source.name}: {note}{advice_case}", AdjudgeWarning, stacklevel=3)
     for value, row, position in zip(names, label.first, positions, strict=True):
@@ -444,9 +446,9 @@ def _places(scale: Scale, names: Sequence[Label], keep_case: bool) -> tuple[list
         keys = [spelling_key(name, keep_case) for name in scale.labels]
         by_spelling = {key: k for k, key in enumerate(keys) if keys.count(key) == 1}
         for n, name in enumerate(names):
-            if positions[n] is None and (place := by_spelling.get(spelling_key(name, keep_case))) is not None:
-                positions[n] = place
-                others.append((name, place))
+            if positions[n] is None and (position := by_spelling.get(spelling_key(name, keep_case))) is not None:
+                positions[n] = position
+                others.append((name, position))
     return positions, others
 
 

@@ -675,10 +675,10 @@ def _label_studio_min(source: Source, named: Mapping[str, str | None]) -> Answer
     """Convert an export of Label Studio as CSV, TSV or JSON-MIN: one row per annotation."""
     names = [*source.columns]
     item = named.get("item") or "id"
-    known = {item, "annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
+    metadata = {item, "annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
     between = names[names.index("id") + 1 : names.index("annotator")] if "id" in names else []
-    known |= {"agreement", "history"} - {named.get("label")}
-    candidates = [name for name in between if name not in known] or [name for name in names if name not in known]
+    metadata |= {"agreement", "history"} - {named.get("label")}
+    candidates = [name for name in between if name not in metadata] or [name for name in names if name not in metadata]
     questions = _question_columns(source, item, candidates, named.get("label"))
     if len(questions) > 1 and named.get("label") is None:
         raise source.wrong(f"{quoted(questions)} could each be the label: choose one with --label")
@@ -766,10 +766,10 @@ def _appen(source: Source, named: Mapping[str, str | None]) -> Answers:
     with_gold = [name for name in names if f"{name}_gold" in source.columns]
     questions = with_gold or _question_columns(source, item, names, named.get("label"))
     notes = []
-    for column, what in (("_tainted", "of workers that Appen rejected"), ("_golden", "of test questions")):
+    for column, description in (("_tainted", "of workers that Appen rejected"), ("_golden", "of test questions")):
         if column in source.columns:
             count = int(source.column(column).cast(pl.String).str.to_lowercase().str.strip_chars().eq("true").sum())
-            notes += [f"{count:,} judgments are {what}; they are used"] if count else []
+            notes += [f"{count:,} judgments are {description}; they are used"] if count else []
     return _table_answers(source, item, named.get("judge") or "_worker_id", questions, "_created_at", notes)
 
 
@@ -789,10 +789,10 @@ def _toloka(source: Source, named: Mapping[str, str | None]) -> Answers:
     outputs = [name for name in source.columns if name.startswith("OUTPUT:")]
     notes = []
     golden = [name for name in source.columns if name.startswith("GOLDEN:")]
-    known = sum(
+    control_count = sum(
         int(source.column(name).cast(pl.String).str.strip_chars().fill_null("").ne("").sum()) for name in golden
     )
-    notes += [f"{known:,} judgments are of control tasks; they are used"] if known else []
+    notes += [f"{control_count:,} judgments are of control tasks; they are used"] if control_count else []
     if "ASSIGNMENT:status" in source.columns:
         rejected = int((source.column("ASSIGNMENT:status").cast(pl.String) == "REJECTED").sum())
         notes += [f"{rejected:,} judgments are of rejected assignments; they are used"] if rejected else []
@@ -804,8 +804,8 @@ def _langsmith_feedback(source: Source, named: Mapping[str, str | None]) -> Answ
     """Convert feedback of LangSmith: a row per run, key and source, with a score or a value."""
     rows = _Rows()
     for n, record in enumerate(_records(source)):
-        given = record.get("feedback_source")
-        origin: Mapping[str, Any] = given if isinstance(given, dict) else {}
+        feedback_source = record.get("feedback_source")
+        origin: Mapping[str, Any] = feedback_source if isinstance(feedback_source, dict) else {}
         judge = record.get("feedback_source.user_id") or origin.get("user_id") or record.get("feedback_source.type")
         value = record.get("score") if record.get("score") not in (None, "") else record.get("value")
         rows.add(n, record["run_id"], judge or origin.get("type") or "feedback", record["key"], value)
@@ -981,25 +981,25 @@ def _distinct(source: Source, name: str) -> set[str]:
     values = series.drop_nulls().unique()
     if values.dtype.is_float():
         values = values.drop_nans()
-        whole = values.cast(pl.Int64, strict=False)
-        values = whole if whole.cast(pl.Float64).equals(values) else values
+        integers = values.cast(pl.Int64, strict=False)
+        values = integers if integers.cast(pl.Float64).equals(values) else values
     texts = {text.strip().casefold() for text in values.cast(pl.String).to_list()}
     return texts - {"", *(word.casefold() for word in MISSING)}
 
 
-def _item_column(source: Source, usual: Sequence[str] = ()) -> str | None:
+def _item_column(source: Source, preferred: Sequence[str] = ()) -> str | None:
     """Return the column of items of a wide table: one of a usual name, or a first one with a value per row; or None."""
     names = [*source.columns]
-    found = next((name for name in usual if name in names), None)
-    found = found or next((name for name in names if is_usual(name, "item")), None)
-    found = found or next((name for name in names if name.strip().lower() in (*ITEM_NAMES, *ALSO["item"])), None)
-    found = found or next((name for name in names if is_usual(name, "topic")), None)
-    if found is None and names:
+    column = next((name for name in preferred if name in names), None)
+    column = column or next((name for name in names if is_usual(name, "item")), None)
+    column = column or next((name for name in names if name.strip().lower() in (*ITEM_NAMES, *ALSO["item"])), None)
+    column = column or next((name for name in names if is_usual(name, "topic")), None)
+    if column is None and names:
         first = source.column(names[0])
         named_by_polars = names[0] == "" or names[0].startswith("_duplicated") or names[0] == "Unnamed: 0"
         if named_by_polars or (first.dtype == pl.String and first.n_unique() == len(first) and len(first) > 2):
             return names[0]
-    return found
+    return column
 
 
 def _unpivoted(

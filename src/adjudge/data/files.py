@@ -129,8 +129,8 @@ def archive_members(path: Any) -> list[Content] | None:
     names = [name for name in names if Path(name).stem in POTATO] or names
     if not names:
         endings = ", ".join(TABLES)
-        what = "a folder" if os.path.isdir(path) else "an archive"
-        raise InputError(f"is {what} without tables: expected files whose names end in {endings}", str(path))
+        kind = "a folder" if os.path.isdir(path) else "an archive"
+        raise InputError(f"is {kind} without tables: expected files whose names end in {endings}", str(path))
     try:
         return [decode_content(members[name](), name) for name in names]
     except DAMAGE as error:

@@ -158,12 +158,12 @@ class Judgments:
             problem = "none of them gave a judgment" if keeps.all() else "nobody else gave a judgment"
             raise UsageError(f"the judgments of {quoted(sorted(excluded))} cannot be left out: {problem}")
         rest, position = self.take(np.flatnonzero(keeps[self.judge])), np.cumsum(keeps) - 1
-        kept = np.flatnonzero(keeps)
+        remaining = np.flatnonzero(keeps)
         return replace(
             rest,
-            judges=self.judges.gather(kept),
+            judges=self.judges.gather(remaining),
             judge=frozen(position[rest.judge].astype(self.judge.dtype)),
-            panel=None if self.panel is None else self.panel.take(kept.tolist()),
+            panel=None if self.panel is None else self.panel.take(remaining.tolist()),
         )
 
     def without_repeats(self, how: str) -> tuple[Judgments, int]:

@@ -99,13 +99,13 @@ def read_label_sets(
     placed = place_items(source, columns["item"].code[None], columns["item"].names, columns.get("topic"), None, named)
     items = unique_names(placed).cast(pl.String)
     many, L = len(items), len(labels)
-    said = sets.matrix(labels)[sets.code]  # (N, L)
+    has_label = sets.matrix(labels)[sets.code]  # (N, L)
     question = placed.code[0].astype(np.int64)[None] + many * np.arange(L)[:, None]  # (L, N)
     names = pl.concat([pl.select(pl.format("{}_{}", pl.lit(name), items)).to_series() for name in labels])
     judgments = from_codes(
         question.ravel(),
         np.tile(columns["judge"].code, L),
-        said.T.ravel().astype(np.uint8),
+        has_label.T.ravel().astype(np.uint8),
         items=names.alias("item"),
         judges=columns["judge"].names.alias("judge"),
         scale=ANSWERS,
@@ -149,10 +149,10 @@ class _Sets:
 
     def matrix(self, labels: Sequence[str]) -> Flags:
         """Return which labels every distinct set has (distinct, L)."""
-        place = {name: k for k, name in enumerate(labels)}
+        column = {name: k for k, name in enumerate(labels)}
         table = np.zeros((len(self.distinct), len(labels)), bool)
         for row, each in enumerate(self.distinct):
-            table[row, [place[name] for name in each]] = True
+            table[row, [column[name] for name in each]] = True
         return table
 
 
@@ -162,8 +162,8 @@ def _sets(source: Source, column: str, separator: str, none: str | None) -> _Set
     if isinstance(series.dtype, pl.List | pl.Array):
         values = [frozenset(_strip(value or ())) for value in series.to_list()]
         distinct = list(dict.fromkeys(values))
-        place = {each: k for k, each in enumerate(distinct)}
-        code = np.array([place[value] for value in values], np.int64)
+        index = {each: k for k, each in enumerate(distinct)}
+        code = np.array([index[value] for value in values], np.int64)
         return _Sets(code, distinct, np.unique(code, return_index=True)[1])
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise source.wrong(f"column {quote(column)} holds records or objects: write labels as a{separator}b")

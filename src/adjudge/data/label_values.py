@@ -99,10 +99,10 @@ def label_values(
         if isinstance(value, str):
             raise UsageError(f"{option} {value!r} is one text: give a list of texts")
     texts = ["" if name is None or name != name else str(name).translate(INVISIBLE).strip() for name in names]
-    kept = {str(label) for label in labels}
+    label_texts = {str(label) for label in labels}
     words = MISSING if missing is None else {word.strip().casefold() for word in missing}
     unsure = {word.strip().casefold() for word in abstain or ()}
-    is_missing = [not t or (t not in kept and (t if missing is None else t.casefold()) in words) for t in texts]
+    is_missing = [not t or (t not in label_texts and (t if missing is None else t.casefold()) in words) for t in texts]
     is_unsure = [text.casefold() in unsure for text in texts]
     return LabelValues(np.array(is_missing, bool), np.array(is_unsure, bool) & ~np.array(is_missing, bool))
 
@@ -116,8 +116,8 @@ def left_out_note(names: pl.Series, values: LabelValues, count: Codes, items: in
     if values.missing.any():
         texts = names.filter(pl.Series(values.missing)).to_list()
         words = [str(text) for text in texts if text is not None and text == text and str(text).strip()]
-        shown = ", ".join([*(["empty"] if len(words) < len(texts) else []), *([quoted(words)] if words else [])])
-        parts.append(f"{int(count[values.missing].sum()):,} of {total:,} judgments have no label ({shown})")
+        examples = ", ".join([*(["empty"] if len(words) < len(texts) else []), *([quoted(words)] if words else [])])
+        parts.append(f"{int(count[values.missing].sum()):,} of {total:,} judgments have no label ({examples})")
     if values.abstention.any():
         texts = names.filter(pl.Series(values.abstention)).to_list()
         parts.append(
@@ -126,7 +126,7 @@ def left_out_note(names: pl.Series, values: LabelValues, count: Codes, items: in
     note = f"{' and '.join(parts)}; they are left out"
     words = [str(name) for name in names.filter(pl.Series(values.missing)).to_list() if name in OFTEN_LABELS]
     if items or judges:
-        lost = [f"{n:,} {what}{'s' if n > 1 else ''}" for n, what in ((items, "item"), (judges, "judge")) if n]
+        lost = [f"{n:,} {noun}{'s' if n > 1 else ''}" for n, noun in ((items, "item"), (judges, "judge")) if n]
         note += f", and {' and '.join(lost)} without any other judgment"
     return f"{note}; if {quote(words[0])} is a label, give all labels with --labels" if words else note
 
@@ -254,10 +254,10 @@ def odd_names(names: pl.Series, role: str) -> str:
             return ""
         number = pl.col("name").cast(pl.Float64, strict=False).cast(pl.String)
         plain = plain.to_frame("name").select(pl.coalesce(number, "name")).to_series()
-    seen: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for key, text in zip(plain.to_list(), texts, strict=True):
-        seen.setdefault(key, []).append(text)
-    twins = [group for group in seen.values() if len(group) > 1]
+        groups.setdefault(key, []).append(text)
+    twins = [group for group in groups.values() if len(group) > 1]
     more = f" and {len(twins) - 1:,} more such groups" if len(twins) > 1 else ""
     which = f"{role}s {', '.join(quote(each) for each in twins[0])}{more}"
     return f"{which} differ only in case, blanks or how they are written; they are kept apart"

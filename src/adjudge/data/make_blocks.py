@@ -383,12 +383,12 @@ def _write_piles(table: Table, piles: _Piles, total: int, tell: Say) -> _TableNa
     """Read all rows once, write them to their piles, and return their names."""
     judges, labels, topics, weight, done = Register(), Register(), Register(), None, 0
     roles, first = dict[str, str](), list[tuple[str, int]]()
-    given, without_label = [*(table.labels or ()), *(table.values or ())], 0
+    declared_labels, without_label = [*(table.labels or ()), *(table.values or ())], 0
     for source, rows in batches(table.files, BATCH, table.format):
         _refuse_other_shapes(source, table.named)
         roles = _same_roles(table, source, roles)
         source = without_undecided(source, roles["label"])
-        source, left_out = without_missing(source, roles["label"], table.label_options, given)
+        source, left_out = without_missing(source, roles["label"], table.label_options, declared_labels)
         without_label, done = without_label + left_out, done + rows
         if left_out == rows:
             continue

@@ -92,8 +92,8 @@ class Panel:
     def columns(self, prefix: str = "") -> dict[str, pl.Series]:
         """Return the facts as named columns (J); model and prompt only if one of them is known."""
         facts = {"kind": self.kind, "family": self.family, "model": self.model, "prompt": self.prompt}
-        kept = {name: each for name, each in facts.items() if name in FIELDS[:2] or any(each)}
-        return {prefix + name: pl.Series(prefix + name, each, dtype=pl.String) for name, each in kept.items()}
+        present = {name: each for name, each in facts.items() if name in FIELDS[:2] or any(each)}
+        return {prefix + name: pl.Series(prefix + name, each, dtype=pl.String) for name, each in present.items()}
 
     def describe(self) -> dict[str, str]:
         """Return property -> value: how many judges there are of each kind, and how many families."""
@@ -115,7 +115,9 @@ def panel_of(judges: Iterable[Any], facts: Mapping[str, Sequence[str | None]]) -
     """
     names = [str(name) for name in judges]
     kind, family, model, prompt = (tuple(facts.get(field) or (None,) * len(names)) for field in FIELDS)
-    families = tuple(given or other or name for given, other, name in zip(family, model, names, strict=True))
+    families = tuple(
+        own_family or model_name or name for own_family, model_name, name in zip(family, model, names, strict=True)
+    )
     return Panel(kind, families, model, prompt)
 
 
@@ -151,20 +153,20 @@ def match_panel(source: Source, judges: pl.Series, judge: str | None = None, bef
     position = {str(name): j for j, name in enumerate(judges.to_list())}
     first = _first_rows(source, column, rows, facts)
     _warn_of_others(source, rows, first, position, judges)
-    found = {position[name]: values for name, values in first.items() if name in position}
+    matched = {position[name]: values for name, values in first.items() if name in position}
     merged = {}
     for field in FIELDS:
         earlier = before if before is not None and field != "family" else None
         old = (None,) * len(judges) if earlier is None else getattr(earlier, field)
-        merged[field] = [found.get(j, {}).get(field) or old[j] for j in range(len(judges))]
+        merged[field] = [matched.get(j, {}).get(field) or old[j] for j in range(len(judges))]
     if before is not None:
-        kept = _given_families(before, judges)
-        merged["family"] = [new or old for new, old in zip(merged["family"], kept, strict=True)]
+        earlier_families = _given_families(before, judges)
+        merged["family"] = [new or old for new, old in zip(merged["family"], earlier_families, strict=True)]
     return panel_of(judges.to_list(), merged)
 
 
 def panel_columns(
-    source: Source, taken: Iterable[str], judge: Codes, judges: pl.Series
+    source: Source, role_columns: Iterable[str], judge: Codes, judges: pl.Series
 ) -> tuple[Panel | None, dict[str, str]]:
     """Return what columns of a table of judgments say about the judges, and role -> column of those that are used.
 
@@ -175,12 +177,12 @@ def panel_columns(
     ----------
     source
         The table of judgments.
-    taken
+    role_columns
         Columns that have another role.
     judge, judges
         The judge of each row (N), and their names (J).
     """
-    used = {*taken}
+    used = {*role_columns}
     columns = match_columns([name for name in source.columns if name not in used], JUDGMENT_COLUMNS)
     facts: dict[str, list[str | None]] = {}
     ignored: list[str] = []
@@ -194,9 +196,9 @@ def panel_columns(
         elif any(values):
             facts[field] = values
     if ignored:
-        one = len(ignored) == 1
-        words = f"column {quoted(ignored)} does" if one else f"columns {quoted(ignored)} do"
-        message = f"{source.name}: {words} not say one thing about each judge, and {'is' if one else 'are'} not used"
+        single = len(ignored) == 1
+        words = f"column {quoted(ignored)} does" if single else f"columns {quoted(ignored)} do"
+        message = f"{source.name}: {words} not say one thing about each judge, and {'is' if single else 'are'} not used"
         warnings.warn(message, AdjudgeWarning, stacklevel=4)
     if not facts:
         return None, {}
@@ -209,7 +211,7 @@ def extend_panel(old: Panel | None, new: Panel | None, position: Codes, judges: 
     Parameters
     ----------
     old, new
-        The two panels, None where nothing is known.
+        The two panels, None if nothing is known.
     position
         The position of each judge of ``new`` among all judges.
     judges
@@ -235,11 +237,11 @@ def _fill(merged: dict[str, list[str | None]], new: Panel, position: Codes, judg
     for n, j in enumerate(position.tolist()):
         for field in FIELDS:
             fact = families[n] if field == "family" else getattr(new, field)[n]
-            known = merged[field][j]
-            if known is None:
+            earlier = merged[field][j]
+            if earlier is None:
                 merged[field][j] = fact
-            elif fact is not None and fact != known:
-                contradictions.append(f"judge {quote(judges[j])}: {field} {quote(known)}, not {quote(fact)}")
+            elif fact is not None and fact != earlier:
+                contradictions.append(f"judge {quote(judges[j])}: {field} {quote(earlier)}, not {quote(fact)}")
     if contradictions:
         more = f" (and {len(contradictions) - 1:,} more)" if len(contradictions) > 1 else ""
         message = f"new judgments say something else about judges, and what was known stays: {contradictions[0]}{more}"
@@ -292,24 +294,24 @@ def _first_rows(
     source: Source, column: str, rows: Sequence[str | None], facts: Mapping[str, Sequence[str | None]]
 ) -> dict[str, dict[str, str]]:
     """Return judge -> field -> fact; a judge with two different facts is refused."""
-    found: dict[str, dict[str, str]] = {}
+    by_judge: dict[str, dict[str, str]] = {}
     where: dict[tuple[str, str], int] = {}
     for n, name in enumerate(rows):
         if name is None:
             raise source.wrong(f"the judge (column {quote(column)}) is empty", n)
-        known = found.setdefault(name, {})
+        earlier = by_judge.setdefault(name, {})
         for field, values in facts.items():
             fact = values[n]
             if fact is None:
                 continue
-            if known.setdefault(field, fact) != fact:
+            if earlier.setdefault(field, fact) != fact:
                 row = source.row(where[name, field])
                 problem = (
-                    f"judge {quote(name)} has the {field} {quote(fact)} here and {quote(known[field])} in row {row}"
+                    f"judge {quote(name)} has the {field} {quote(fact)} here and {quote(earlier[field])} in row {row}"
                 )
                 raise source.wrong(f"{problem}: keep one of them", n)
             where.setdefault((name, field), n)
-    return found
+    return by_judge
 
 
 def _warn_of_others(

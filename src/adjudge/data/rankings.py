@@ -199,8 +199,8 @@ def _code_sets(source: Source, named: Mapping[str, str | None]) -> list[Coded]:
     if named.get("set") is not None:
         chosen = find_columns(source.columns, named, source.name, needed=("set",))
         return [code_columns(source, chosen)["set"]]
-    usual = [name for name in set_columns(source.columns) if name not in named.values()]
-    return [code_columns(source, {"set": name})["set"] for name in usual]
+    set_names = [name for name in set_columns(source.columns) if name not in named.values()]
+    return [code_columns(source, {"set": name})["set"] for name in set_names]
 
 
 def _group_rows(rows: int, columns: Sequence[Coded | None]) -> tuple[Codes, Codes]:
@@ -241,8 +241,8 @@ def place_items(
 def _same_name(source: Source, role: str) -> str:
     """Return the column with the name of the role; a table without one is refused."""
     plain = {name: name.strip().lower() for name in source.columns}
-    usual = next((usual for usual in PAIR_NAMES.get(role, (role,)) if usual in plain.values()), role)
-    candidates = [name for name in source.columns if plain[name] == usual]
+    role_name = next((role_name for role_name in PAIR_NAMES.get(role, (role,)) if role_name in plain.values()), role)
+    candidates = [name for name in source.columns if plain[name] == role_name]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -393,7 +393,7 @@ WORDS = {  # names of the winner other than items, in any case
 def holds_pairs(source: Source, named: Mapping[str, str | None]) -> bool:
     """Whether a table has preferences: it has columns of the usual names, or the user names one of them."""
     columns = {name.strip().lower() for name in source.columns}
-    return any(named.get(role) for role in PAIR) or all(columns & {*usual} for usual in PAIR_NAMES.values())
+    return any(named.get(role) for role in PAIR) or all(columns & {*pair_names} for pair_names in PAIR_NAMES.values())
 
 
 def read_pairs(source: Source, named: Mapping[str, str | None], items: Any = None) -> Rankings:

@@ -166,8 +166,8 @@ def read_run(data: Any, name: str | None = None) -> System:
         return data
     if isinstance(data, str | os.PathLike):
         return System(name or run_name(data), _ranked(_run_file(data)))
-    own = getattr(data, "name", None)  # of a run of ranx
-    name = name or (own if isinstance(own, str) and own else "run")
+    object_name = getattr(data, "name", None)  # of a run of ranx
+    name = name or (object_name if isinstance(object_name, str) and object_name else "run")
     source = _objects_source(data, "score", name)
     return System(name, _ranked(source), source.kind if _is_frame(data) else None)
 
@@ -235,7 +235,7 @@ def read_grades(data: Any) -> dict[str, dict[str, float]]:
     """
     source = _grades_file(data) if isinstance(data, str | os.PathLike) else _objects_source(data, "label", "qrels")
     roles: Mapping[str, str] = next(
-        (found for each in GRADES if len(found := match_columns(source.columns, each)) == len(each)), {}
+        (matches for each in GRADES if len(matches := match_columns(source.columns, each)) == len(each)), {}
     )
     roles = roles or find_columns(source.columns, {}, source.name, needed=("topic", "item", "label"))
     table = _table(source, [roles["topic"], roles["item"], roles["label"]], "grade")
@@ -438,8 +438,8 @@ def _listed(data: Any, value: str) -> list[Any]:
 
 def _unknown_form(data: Any, value: str) -> str:
     """Return the message about data that are neither a run nor grades."""
-    what, number = ("a run", "score") if value == "score" else ("a set of grades", "label")
-    return f"{type(data).__name__} is not {what}: give {FORMS.format(value=number)}"
+    expected, number = ("a run", "score") if value == "score" else ("a set of grades", "label")
+    return f"{type(data).__name__} is not {expected}: give {FORMS.format(value=number)}"
 
 
 def _row_fields(row: Any) -> tuple[str, ...]:

@@ -179,14 +179,14 @@ def _gold_scores(table: ScoreTable, gold: Any) -> Floats:
         raise source.wrong("every truth is empty")
     keys = code_columns(with_rows(source, rows), {role: roles[role] for role in roles if role != "label"})
     text = {role: coded.names.cast(pl.String).gather(coded.code) for role, coded in keys.items()}
-    known = pl.DataFrame({**text, "score": values[rows], "row": rows})
+    gold_scores = pl.DataFrame({**text, "score": values[rows], "row": rows})
     by = list(text)
-    _refuse_second_truths(source, known, by)
+    _refuse_second_truths(source, gold_scores, by)
     judged = pl.DataFrame({"item": table.items.cast(pl.String), "place": np.arange(len(table.items))})
     if table.topics is not None:
         judged = judged.with_columns(topic=table.topics.cast(pl.String).gather(table.topic))
-    matched = judged.join(known.unique(by, keep="first", maintain_order=True), on=by)
-    others = known.join(judged, on=by, how="anti").unique(by, keep="first", maintain_order=True)
+    matched = judged.join(gold_scores.unique(by, keep="first", maintain_order=True), on=by)
+    others = gold_scores.join(judged, on=by, how="anti").unique(by, keep="first", maintain_order=True)
     if not matched.height:
         problem = f"none of the {others.height:,} gold items was judged: this one is {quote(others['item'][0])}"
         raise source.wrong(f"{problem}, and judged items are such as {quote(table.items[0])}", int(others["row"][0]))
@@ -199,10 +199,10 @@ def _gold_scores(table: ScoreTable, gold: Any) -> Floats:
     return truths
 
 
-def _refuse_second_truths(source: Source, known: pl.DataFrame, by: list[str]) -> None:
+def _refuse_second_truths(source: Source, gold_scores: pl.DataFrame, by: list[str]) -> None:
     """Refuse an item that has another true score in an earlier row."""
     first = pl.col("score", "row").first().over(by).name.prefix("first_")
-    other = known.with_columns(first).filter(pl.col("score") != pl.col("first_score"))
+    other = gold_scores.with_columns(first).filter(pl.col("score") != pl.col("first_score"))
     if other.height:
         row = other.row(0, named=True)
         problem = f"item {quote(row['item'])} has the truth {row['score']:g} here and {row['first_score']:g}"

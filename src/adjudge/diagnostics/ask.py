@@ -90,8 +90,8 @@ def ask(fit: Fit | str | PathLike[str], items: int = 20, *, how: str | None = No
     if how is not None and how not in HOW:
         raise UsageError(not_one_of("how", how, HOW))
     has_gold = np.zeros(len(fit.items), bool) if fit.gold is None else fit.gold >= 0
-    known = int(has_gold.sum())
-    chosen_how = how or HOW[known >= ENOUGH]
+    gold_count = int(has_gold.sum())
+    chosen_how = how or HOW[gold_count >= ENOUGH]
     candidates = np.flatnonzero(~has_gold)
     if not candidates.size:
         raise UsageError("every item of the fit has gold already")
@@ -109,7 +109,7 @@ def ask(fit: Fit | str | PathLike[str], items: int = 20, *, how: str | None = No
         "calibrate": [chosen_how == HOW[0]] * number,
         "gold": pl.Series("gold", [None] * number, dtype=pl.String),
     }
-    return Questions(columns, chosen_how, known, fit.kind)
+    return Questions(columns, chosen_how, gold_count, fit.kind)
 
 
 def _systematic(label: Codes, entropy: Floats, number: int, seed: int) -> Codes:

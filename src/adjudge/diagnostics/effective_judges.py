@@ -84,14 +84,14 @@ class FamilyCorrelations(NamedTuple):
     @property
     def sentence(self) -> str:
         """The result in one sentence."""
-        what = f"The {self.measure} of two judges"
+        subject = f"The {self.measure} of two judges"
         parts = [
             f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f}) {where}"
             for where, estimate in (("within a family", self.within), ("between families", self.between))
             if estimate is not None
         ]
         note = "" if self.source == GOLD else "; without gold, errors that all judges share are not seen"
-        return f"{what} is {' and '.join(parts)}{note}."
+        return f"{subject} is {' and '.join(parts)}{note}."
 
 
 class Residuals(NamedTuple):
@@ -118,8 +118,8 @@ def error_residuals(judgments: Judgments, gold: Codes) -> Residuals:
     error = (judgments.label[rows] != truth).astype(float)
     cell = judge * K + truth
     count = np.bincount(cell, minlength=J * K)
-    usual = np.bincount(cell, error, J * K) / np.maximum(count, 1)
-    left = error - usual[cell]
+    error_rate = np.bincount(cell, error, J * K) / np.maximum(count, 1)
+    left = error - error_rate[cell]
     spread = np.sqrt(np.bincount(judge, left**2, J) / np.maximum(np.bincount(judge, minlength=J), 1))
     varies = spread[judge] > FLOOR**0.5
     return Residuals(item[varies], judge[varies], left[varies] / spread[judge[varies]])
@@ -261,8 +261,8 @@ def _largest(judgments: Judgments, family: Codes, families: int) -> tuple[Codes,
 
 def _gold_matrix(errors: Residuals, position: Codes, size: int) -> Floats:
     """Return the mean product of two scores of an item for every pair of families (F, F)."""
-    shown = position[errors.judge] >= 0
-    item, column, score = errors.item[shown], position[errors.judge[shown]], errors.score[shown]
+    selected = position[errors.judge] >= 0
+    item, column, score = errors.item[selected], position[errors.judge[selected]], errors.score[selected]
     rows, item = np.unique(item, return_inverse=True)
     cell, cells = item * size + column, rows.size * size
     sums = np.bincount(cell, score, cells).reshape(-1, size)

@@ -112,8 +112,8 @@ def consensus_of(
     else:
         truth = gold[: count.size][chosen].astype(np.int64)
         fold = (np.random.default_rng(seed).permutation(items) < items // 2).astype(np.int64)
-        known = np.eye(K)[truth]
-        parts = [_confusions(item, judge, label, known * (fold != half)[:, None], J) for half in (0, 1)]
+        one_hot = np.eye(K)[truth]
+        parts = [_confusions(item, judge, label, one_hot * (fold != half)[:, None], J) for half in (0, 1)]
     prior, logs = (np.stack(each) for each in zip(*parts, strict=True))
     return Consensus(start, judge, label, family.astype(np.int64), fold, prior, logs, truth, correlations)
 
@@ -234,7 +234,7 @@ def _leave_out(
     for i in range(start.size - 1):
         most = max(most, start[i + 1] - start[i])
     families, count, sums = np.empty(most, np.int64), np.empty(most), np.empty((most, K))
-    place = np.empty(most, np.int64)
+    slots = np.empty(most, np.int64)
     score, fewer = np.empty(K), np.empty(K)
     total = 0.0
     for i in range(start.size - 1):
@@ -242,7 +242,7 @@ def _leave_out(
             continue
         size, n, half = 0, 0.0, fold[i]
         for m in range(start[i], start[i + 1]):
-            place[m - start[i]] = -1
+            slots[m - start[i]] = -1
             if not active[judge[m]]:
                 continue
             f = family[judge[m]]
@@ -253,7 +253,7 @@ def _leave_out(
                 families[at], count[at] = f, 0.0
                 sums[at, :] = 0.0
                 size += 1
-            place[m - start[i]] = at
+            slots[m - start[i]] = at
             count[at] += 1.0
             n += 1.0
             sums[at] += logs[half, judge[m] * K + label[m]]
@@ -266,14 +266,14 @@ def _leave_out(
         for at in range(size):
             fewer += sums[at] / (1.0 + (count[at] - 1.0) * within + (n - 1.0 - count[at]) * between)
         for m in range(start[i], start[i + 1]):
-            own = place[m - start[i]]
-            if own < 0:
+            slot = slots[m - start[i]]
+            if slot < 0:
                 continue
-            rest, left = count[own], count[own] - 1.0
-            score[:] = fewer - sums[own] / (1.0 + (rest - 1.0) * within + (n - 1.0 - rest) * between)
+            rest, left = count[slot], count[slot] - 1.0
+            score[:] = fewer - sums[slot] / (1.0 + (rest - 1.0) * within + (n - 1.0 - rest) * between)
             if left > 0.0:
                 power = 1.0 / (1.0 + (left - 1.0) * within + (n - 1.0 - left) * between)
-                score += power * (sums[own] - logs[half, judge[m] * K + label[m]])
+                score += power * (sums[slot] - logs[half, judge[m] * K + label[m]])
             without, still = _loss(score, truth[i])
             step = without - loss
             change[judge[m]] += weight[i] * step

@@ -275,9 +275,9 @@ def _level_sentence(facts: Panel | None, has_gold: bool) -> str:
 
 def _value_sentence(values: MarginalValues, judges: Names) -> str:
     """Return whom the panel can do without, and who adds most."""
-    what = "log loss on gold" if values.by_gold else "entropy of the consensus (its expected log loss)"
+    measure = "log loss on gold" if values.by_gold else "entropy of the consensus (its expected log loss)"
     best = int(np.argmax(values.value))
-    text = f"The {what} is {values.loss:.3f} per item. Judge {quote(judges[best])} adds most: without them it is "
+    text = f"The {measure} is {values.loss:.3f} per item. Judge {quote(judges[best])} adds most: without them it is "
     text += f"{values.value[best]:.4f} higher ({values.low[best]:.4f} to {values.high[best]:.4f})."
     if values.note:
         return f"{text} Nobody was chosen to be left out: {values.note}."
@@ -361,7 +361,7 @@ def _value_columns(values: MarginalValues | None, judges: Names, facts: Panel) -
     """Return the values of judges as columns, the highest first."""
     assert values is not None
     order = np.argsort(-values.value, kind="stable")
-    place = {int(j): n for n, j in enumerate(values.dropped, start=1)}
+    drop_order = {int(j): n for n, j in enumerate(values.dropped, start=1)}
     return {
         "judge": judges.gather(order),
         "kind": [facts.kind[j] for j in order],
@@ -371,7 +371,7 @@ def _value_columns(values: MarginalValues | None, judges: Names, facts: Panel) -
         "low": values.low[order],
         "high": values.high[order],
         "accuracy": values.accuracy[order],
-        "left_out": [place.get(int(j)) for j in order],
+        "left_out": [drop_order.get(int(j)) for j in order],
     }
 
 

@@ -150,9 +150,9 @@ def plan(
     rates: list[tuple[str, str | None, str | None, float, float]]
     rates = [("accuracy", None, None, float(share @ np.diagonal(matrix)), 1.0)]
     rates += [
-        ("confusion", truth, said, float(matrix[k, y]), float(share[k]))
+        ("confusion", truth, label, float(matrix[k, y]), float(share[k]))
         for k, truth in enumerate(names)
-        for y, said in enumerate(names)
+        for y, label in enumerate(names)
     ]
     sized = _sized_by_width if width is not None else _sized_by_items
     aim = width if width is not None else float(items or 0)
@@ -167,9 +167,9 @@ def mean_width(ratings: int, rate: float) -> float:
     0.13
     """
     spread = FAR * np.sqrt(ratings * rate * (1 - rate)) + FAR
-    shown = np.arange(max(0, int(ratings * rate - spread)), min(ratings, int(np.ceil(ratings * rate + spread))) + 1)
-    low, high = share_interval(shown, np.full(shown.size, ratings))
-    return float(binom.pmf(shown, ratings, rate) @ (high - low))
+    successes = np.arange(max(0, int(ratings * rate - spread)), min(ratings, int(np.ceil(ratings * rate + spread))) + 1)
+    low, high = share_interval(successes, np.full(successes.size, ratings))
+    return float(binom.pmf(successes, ratings, rate) @ (high - low))
 
 
 def _expected(
@@ -179,8 +179,8 @@ def _expected(
     if fit is not None:
         if accuracy is not None or labels is not None:
             raise UsageError("accuracy and labels are for a plan without a fit, which has both: leave them out")
-        known = read_fit(fit)
-        return known.scale.names, known.params.label_prevalence, known.params.population, known.kind
+        saved = read_fit(fit)
+        return saved.scale.names, saved.params.label_prevalence, saved.params.population, saved.kind
     right, K = ACCURACY if accuracy is None else accuracy, LABELS if labels is None else labels
     if not 0 < right < 1:
         raise UsageError(f"accuracy {right!r} is not a number between 0 and 1")

@@ -92,16 +92,16 @@ def _model_effects(
     """Return the effects of the prompts of one model with their p-values, from its judgments ``rows``."""
     item, prompt, label = judgments.item()[rows], group[judgments.judge[rows]], judgments.label[rows]
     names, K = judgments.scale.names, len(judgments.scale)
-    shown = range(1, 2) if K == 2 else range(K)
-    measures = [(f"share of {quote(names[k])}", (label == k).astype(float), np.ones(rows.size, bool)) for k in shown]
+    codes = range(1, 2) if K == 2 else range(K)
+    measures = [(f"share of {quote(names[k])}", (label == k).astype(float), np.ones(rows.size, bool)) for k in codes]
     if gold is not None and (gold[item] >= 0).any():
         measures.append(("accuracy", (label == gold[item]).astype(float), gold[item] >= 0))
     effects = []
     for n, (model, name) in prompts:
         for measure, value, used in measures:
-            own = used & (prompt == n)
-            other = used & (prompt != n)
-            mine, theirs = _item_means(item, value, own, other)
+            with_prompt = used & (prompt == n)
+            with_others = used & (prompt != n)
+            mine, theirs = _item_means(item, value, with_prompt, with_others)
             if mine.size < FEWEST_ITEMS:
                 continue
             difference, p = _paired(mine - theirs)
@@ -110,11 +110,11 @@ def _model_effects(
     return effects
 
 
-def _item_means(item: Codes, value: Floats, own: Floats, other: Floats) -> tuple[Floats, Floats]:
+def _item_means(item: Codes, value: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return the means of two groups of judgments on each item that both have."""
     size = int(item.max(initial=0)) + 1
-    counts = [np.bincount(item[rows], minlength=size) for rows in (own, other)]
-    sums = [np.bincount(item[rows], value[rows], size) for rows in (own, other)]
+    counts = [np.bincount(item[rows], minlength=size) for rows in (first, second)]
+    sums = [np.bincount(item[rows], value[rows], size) for rows in (first, second)]
     both = (counts[0] > 0) & (counts[1] > 0)
     return sums[0][both] / counts[0][both], sums[1][both] / counts[1][both]
 

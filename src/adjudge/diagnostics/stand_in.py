@@ -27,7 +27,7 @@ from adjudge.metrics.significance import q_values
 
 LEVEL = 0.05  # false discovery rate of the tests of people
 FEWEST_ITEMS = 30  # items of a person below which the t-test is not used
-OTHERS = 2  # people besides the one left out who must have judged an item
+OTHERS = 2  # people other than the one left out who must have judged an item
 WON = 0.5  # share of people against whom a machine must win
 EPSILON = {EXPERT: 0.2, PERSON: 0.1}  # cost-benefit margin: how much worse a machine may be
 ROUNDING = 1e-9  # alignments that differ by less are equal
@@ -115,18 +115,18 @@ def stand_ins(judgments: Judgments, epsilon: float | None = None) -> tuple[Stand
 def person_tests(judgments: Judgments, people: Codes, machine: int, epsilon: float) -> PersonTest:
     """Return the tests of one machine against every person with enough items; no judge repeats an item."""
     item, K = judgments.item(), len(judgments.scale)
-    said = np.full(len(judgments.items), -1)  # what the machine said of each item
+    machine_label = np.full(len(judgments.items), -1)  # what the machine said of each item
     rows = judgments.judge == machine
-    said[item[rows]] = judgments.label[rows]
+    machine_label[item[rows]] = judgments.label[rows]
     by_person = np.isin(judgments.judge, people)
     counts = np.zeros((len(judgments.items), K))
     np.add.at(counts, (item[by_person], judgments.label[by_person]), 1)
-    enough = by_person & (said[item] >= 0) & (counts.sum(axis=1)[item] > OTHERS)
-    i, j, own = item[enough], judgments.judge[enough], judgments.label[enough].astype(np.int64)
+    enough = by_person & (machine_label[item] >= 0) & (counts.sum(axis=1)[item] > OTHERS)
+    i, j, person_label = item[enough], judgments.judge[enough], judgments.label[enough].astype(np.int64)
     others = counts[i]
-    others[np.arange(i.size), own] -= 1
+    others[np.arange(i.size), person_label] -= 1
     value = np.array(judgments.scale.values, float) if judgments.scale.ordinal else None
-    by_machine, by_own = _alignment(others, said[i], value), _alignment(others, own, value)
+    by_machine, by_own = _alignment(others, machine_label[i], value), _alignment(others, person_label, value)
     machine_wins, person_wins = by_machine >= by_own - ROUNDING, by_own >= by_machine - ROUNDING
     difference = person_wins.astype(float) - machine_wins  # d of the paper
     J = len(judgments.judges)

@@ -174,19 +174,19 @@ class _Teacher:
 
     def lessons(self, judge: int, name: str, k: int, y: int) -> list[Lesson]:
         """Return the items of a confusion of label ``k`` with ``y``, of both sides; none if one side has no item."""
-        own = slice(self.start[judge], self.start[judge + 1])
-        given = dict(zip(self.item[own].tolist(), self.label[own].tolist(), strict=True))
-        first, second = self._choose(given, k, y), self._choose(given, y, k)
+        rows = slice(self.start[judge], self.start[judge + 1])
+        answers = dict(zip(self.item[rows].tolist(), self.label[rows].tolist(), strict=True))
+        first, second = self._choose(answers, k, y), self._choose(answers, y, k)
         if not first or not second:
             return []
-        confused = [self._lesson(name, k, y, "confused", i, given) for i in first]
-        return confused + [self._lesson(name, k, y, "contrast", i, given) for i in second]
+        confused = [self._lesson(name, k, y, "confused", i, answers) for i in first]
+        return confused + [self._lesson(name, k, y, "contrast", i, answers) for i in second]
 
-    def _choose(self, given: dict[int, int], k: int, y: int) -> list[int]:
+    def _choose(self, answers: dict[int, int], k: int, y: int) -> list[int]:
         """Return items of truth ``k``: those that the judge called ``y``, that others called so, and clear ones."""
-        own = sorted((i for i in given if self.shown[i] and self.truth[i] == k), key=lambda i: (-self.chance[i], i))
+        items = sorted((i for i in answers if self.shown[i] and self.truth[i] == k), key=lambda i: (-self.chance[i], i))
         others, clear = self._ordered(k, y)
-        mistakes, right = ([i for i in own if given[i] == label] for label in (y, k))
+        mistakes, right = ([i for i in items if answers[i] == label] for label in (y, k))
         return list(islice(dict.fromkeys(chain(mistakes, others, right, clear)), self.most))
 
     def _ordered(self, k: int, y: int) -> tuple[list[int], list[int]]:
@@ -199,10 +199,10 @@ class _Teacher:
             self.orders[k, y] = (candidates[order[:some]].tolist(), candidates[order[some:]].tolist())
         return self.orders[k, y]
 
-    def _lesson(self, name: str, k: int, y: int, side: str, i: int, given: dict[int, int]) -> Lesson:
+    def _lesson(self, name: str, k: int, y: int, side: str, i: int, answers: dict[int, int]) -> Lesson:
         """Return an item with the reason why it is shown."""
-        truth, label = self.labels[int(self.truth[i])], given.get(i)
-        said = None if label is None else self.labels[label]
+        truth, label = self.labels[int(self.truth[i])], answers.get(i)
+        answer = None if label is None else self.labels[label]
         return Lesson(
             name,
             self.labels[k],
@@ -212,18 +212,18 @@ class _Teacher:
             self.topics[i],
             truth,
             float(self.chance[i]),
-            said,
-            _reason(truth, said, self.labels[y if side == "confused" else k]),
+            answer,
+            _reason(truth, answer, self.labels[y if side == "confused" else k]),
         )
 
 
-def _reason(truth: str, said: str | None, other: str) -> str:
+def _reason(truth: str, answer: str | None, other: str) -> str:
     """Return why an item is shown, in words for the judge."""
-    if said is None:
+    if answer is None:
         return f"It is {quote(truth)}; others took it for {quote(other)}, or it is typical of {quote(truth)}."
-    if said == truth:
+    if answer == truth:
         return f"It is {quote(truth)}, as you said, and not {quote(other)}."
-    return f"You called it {quote(said)}; it is {quote(truth)}."
+    return f"You called it {quote(answer)}; it is {quote(truth)}."
 
 
 def _topics(fit: Fit, index: Codes) -> list[str | None]:

@@ -70,8 +70,8 @@ class AuditTopic(NamedTuple):
 
     def with_unjudged(self, chance: Floats) -> Floats:
         """Return chances (D, K + 1) in which the last label is grade 0 of documents that are not open."""
-        known = ~self.open
-        padded: Floats = np.concatenate([np.where(known[:, None], 0.0, chance), known[:, None]], axis=1)
+        closed = ~self.open
+        padded: Floats = np.concatenate([np.where(closed[:, None], 0.0, chance), closed[:, None]], axis=1)
         return padded
 
 
@@ -114,15 +114,15 @@ def estimate_rounds(
     Documents that were drawn with certainty are known too: no chance was involved. With ``only_effects``, values of
     topics without an audited document are left at 0: effects, and with them the width of intervals, do not need them.
     """
-    known = np.full(rounds[0].truth.size, -1)
+    known_labels = np.full(rounds[0].truth.size, -1)
     for each in rounds:
         certain = (each.truth >= 0) & (each.probability >= 1)
-        known = np.where(certain, each.truth, known)
+        known_labels = np.where(certain, each.truth, known_labels)
         by_chance = each._replace(truth=np.where(certain, -1, each.truth))
-        chance = cross_fitted(topics, worth, known, by_chance.truth, seed, judges)
+        chance = cross_fitted(topics, worth, known_labels, by_chance.truth, seed, judges)
         sample = correct(topics, worth, measures, level, chance, by_chance, only_effects)
         yield sample._replace(certain=int(certain.sum()))
-        known = np.maximum(known, each.truth)
+        known_labels = np.maximum(known_labels, each.truth)
 
 
 class Estimate(NamedTuple):
@@ -185,13 +185,13 @@ def sampling_probabilities(
     measures: Sequence[Measure],
     level: float,
     size: int,
-    known: Flags | None = None,
+    labelled: Flags | None = None,
 ) -> Floats:
     """Return the probability of every document (I) to be drawn, about ``size`` in all.
 
     It is in proportion to the standard deviation that the unknown label of the document gives to the values of runs and
     to the differences between them, each scaled to the same total; one document in ten is drawn without regard to that.
-    Of many runs, the totals of a measure are scaled together. Documents that are ``known`` have 0.
+    Of many runs, the totals of a measure are scaled together. Documents that are ``labelled`` have 0.
     """
     parts = []
     for topic, influence in zip(topics, influences(topics, worth, measures, level), strict=True):
@@ -204,12 +204,12 @@ def sampling_probabilities(
             variance = variance.sum(axis=1)
         parts.append(np.where(topic.open, variance.reshape(-1, len(chance)), 0.0))
     every = np.concatenate(parts, axis=1)
-    if known is not None:
-        every[:, known] = 0.0
+    if labelled is not None:
+        every[:, labelled] = 0.0
     totals = every.sum(axis=1, keepdims=True)
     importance = np.sqrt(np.divide(every, totals, out=np.zeros_like(every), where=totals > 0).sum(axis=0))
     candidate = np.concatenate([topic.open for topic in topics])
-    return _scaled_to(importance, candidate if known is None else candidate & ~known, size)
+    return _scaled_to(importance, candidate if labelled is None else candidate & ~labelled, size)
 
 
 def _scaled_to(importance: Floats, candidate: Flags, size: int) -> Floats:
@@ -270,14 +270,14 @@ def predict(learned: Calibrated, features: Floats, grade: Floats, topic: Codes) 
     """Return chances (I, K): the logistic mean over the posterior of the regression, approximated (MacKay 1992)."""
     _, K, F = features.shape
     column = learned.column[topic]
-    own = column >= 0
-    effect = np.where(own, learned.mean[column], 0.0)
+    has_column = column >= 0
+    effect = np.where(has_column, learned.mean[column], 0.0)
     logs = features @ learned.mean[:F] + np.outer(effect, grade)
     centred, height = features - features.mean(axis=1, keepdims=True), grade - grade.mean()
     shared, C = learned.covariance[:F, :F], learned.covariance
     variance = np.einsum("ikf,fg,ikg->ik", centred, shared, centred, optimize=True)
-    across = np.einsum("ikf,if->ik", centred, np.where(own[:, None], C[:F, column].T, 0.0))
-    variance += 2 * height * across + height**2 * np.where(own, C[column, column], TOPIC_SPREAD**2)[:, None]
+    across = np.einsum("ikf,if->ik", centred, np.where(has_column[:, None], C[:F, column].T, 0.0))
+    variance += 2 * height * across + height**2 * np.where(has_column, C[column, column], TOPIC_SPREAD**2)[:, None]
     logs = logs - logs.mean(axis=1, keepdims=True)
     scale = np.sqrt(1 + np.pi / 8 * (K / max(K - 1, 1)) ** 2 * np.maximum(variance, 0.0))
     return bounded(softmax(logs / scale, axis=1))
@@ -298,7 +298,7 @@ def regression_features(topics: Sequence[AuditTopic], worth: Floats, judges: boo
 
 
 def cross_fitted(
-    topics: Sequence[AuditTopic], worth: Floats, known: Codes, truth: Codes, seed: int, judges: bool = True
+    topics: Sequence[AuditTopic], worth: Floats, known_labels: Codes, truth: Codes, seed: int, judges: bool = True
 ) -> Floats:
     """Return chances (I, K), those of every document from a regression without the labels of its own fold.
 
@@ -308,7 +308,7 @@ def cross_fitted(
         The documents.
     worth
         The grade of every label.
-    known
+    known_labels
         The labels of earlier rounds (I), -1 if unknown; they are used in all folds, and are certain.
     truth
         The labels of this round (I), -1 if unknown.
@@ -320,14 +320,14 @@ def cross_fitted(
     features, grade = regression_features(topics, worth, judges)
     topic = np.repeat(np.arange(len(topics)), [len(each.documents) for each in topics])
     fold = np.random.default_rng(seed).permutation(topic.size) % FOLDS
-    chance, label = np.empty(features.shape[:2]), np.maximum(known, truth)
+    chance, label = np.empty(features.shape[:2]), np.maximum(known_labels, truth)
     for f in range(FOLDS):
-        rows = np.flatnonzero((known >= 0) | ((truth >= 0) & (fold != f)))
-        held = np.flatnonzero(fold == f)
+        rows = np.flatnonzero((known_labels >= 0) | ((truth >= 0) & (fold != f)))
+        held_out = np.flatnonzero(fold == f)
         learned = calibrate(features, grade, topic, len(topics), rows, label[rows])
-        chance[held] = predict(learned, features[held], grade, topic[held])
+        chance[held_out] = predict(learned, features[held_out], grade, topic[held_out])
     labels = np.arange(features.shape[1])
-    return np.where(known[:, None] >= 0, (known[:, None] == labels).astype(float), chance)
+    return np.where(known_labels[:, None] >= 0, (known_labels[:, None] == labels).astype(float), chance)
 
 
 def correct(
@@ -354,12 +354,12 @@ def correct(
             continue
         q = topic.with_unjudged(chance[part])
         labelled = Labelled(rows, residual[part][rows], audited.probability[part][rows])
-        effect, kept = np.zeros((R, M, rows.size)), np.sqrt(1 - labelled.probability)
+        effect, scale = np.zeros((R, M, rows.size)), np.sqrt(1 - labelled.probability)
         for m, measure in enumerate(measures):
             plain[:, m, t], single, pair, expected = _expansion(topic.orders, q, labelled, worth, measure, level)
             value[:, m, t] = plain[:, m, t] + single.sum(axis=1) + pair.sum(axis=(1, 2))
             effect[:, m] = single + pair.sum(axis=1) + pair.sum(axis=2)
-            added[m] += unseen * _products(expected * kept[:, None]) - _products(pair * np.outer(kept, kept))
+            added[m] += unseen * _products(expected * scale[:, None]) - _products(pair * np.outer(scale, scale))
         effects.append(effect)
     where = np.flatnonzero(drawn)
     topic_of = np.searchsorted(edges, where, side="right") - 1
@@ -411,12 +411,12 @@ def estimate(samples: Sequence[Sample], run: int, measure: int, other: int = -1)
 
 def estimate_all(samples: Sequence[Sample], measure: int, runs: Codes, others: Codes | None = None) -> list[Estimate]:
     """Return the means of a measure of some runs (P), or the differences to others, from the samples of all rounds."""
-    found = []
+    estimates = []
     for at in range(0, runs.size, AT_ONCE):
         some = slice(at, at + AT_ONCE)
         columns = _estimate_some(samples, measure, runs[some], None if others is None else others[some])
-        found += [Estimate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
-    return found
+        estimates += [Estimate(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+    return estimates
 
 
 def _estimate_some(
@@ -427,8 +427,8 @@ def _estimate_some(
     weights = (labels / labels.sum()).tolist()
 
     def of(values: Floats) -> Floats:
-        own = values[:, measure]
-        difference: Floats = own[runs] - (0.0 if others is None else own[others])
+        by_run = values[:, measure]
+        difference: Floats = by_run[runs] - (0.0 if others is None else by_run[others])
         return difference
 
     T = samples[0].value.shape[2]
@@ -452,8 +452,8 @@ def _estimate_some(
 
 def of_runs(products: Floats, runs: Codes, others: Codes | None) -> Floats:
     """Return the squares of some runs or of their differences to others (P), from the products of two runs (R, R)."""
-    own: Floats = products[runs, runs]
-    return own if others is None else own + products[others, others] - 2 * products[runs, others]
+    squares: Floats = products[runs, runs]
+    return squares if others is None else squares + products[others, others] - 2 * products[runs, others]
 
 
 def variance_of(squares: Floats, added: Floats) -> Floats:

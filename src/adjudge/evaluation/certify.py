@@ -212,8 +212,10 @@ def audit(
         raise UsageError(f"an audit of {size} documents says nothing: ask for 1 or more, better 50")
     collection = _prepare(fit, runs, measures, unjudged, level, complete)
     rounds = [] if answers is None else read_answers(answers, collection)
-    known = np.max([each.truth for each in rounds], axis=0) >= 0 if rounds else None
-    probability = sampling_probabilities(collection.topics, collection.worth, collection.measures, level, size, known)
+    labelled = np.max([each.truth for each in rounds], axis=0) >= 0 if rounds else None
+    probability = sampling_probabilities(
+        collection.topics, collection.worth, collection.measures, level, size, labelled
+    )
     drawn = np.flatnonzero(_stream(seed, len(rounds)).random(probability.size) < probability)
     if not drawn.size:
         raise UsageError("no document was drawn: all are labelled already, or the audit is too small")
@@ -283,16 +285,16 @@ def certify(
     base = None if baseline is None else find_run(names, baseline, "baseline")
     labels = sum(each.size for each in rounds)
     scores, pairs, every = [], [], np.arange(len(names))
-    found, without = (
+    estimates, without = (
         [estimate_all(each, m, every) for m in range(len(collection.measures))] for each in (samples, alone)
     )
     for r, run in enumerate(names):
         for m, measure in enumerate(collection.measures):
-            scores.append(_score(run, measure.name, found[m][r], without[m][r], labels))
+            scores.append(_score(run, measure.name, estimates[m][r], without[m][r], labels))
     (errors, added), certain = error_parts(samples), sum(sample.certain for sample in samples)
     compared = np.array(compared_runs(len(names), base), np.int64).reshape(-1, 2)
     for m, measure in enumerate(collection.measures) if compared.size else ():
-        value = np.array([each.value for each in found[m]])
+        value = np.array([each.value for each in estimates[m]])
         adjusted = holm(paired_p(value, errors[:, m], added[m], certain)[compared[:, 0], compared[:, 1]]).tolist()
         apart = estimate_all(samples, m, compared[:, 0], compared[:, 1])
         for (a, b), each, p in zip(compared.tolist(), apart, adjusted, strict=True):
@@ -340,8 +342,8 @@ def paired_p(value: Floats, error: Floats, added: Floats, certain: int = 0) -> F
         freedom = np.maximum(FEWEST_FREEDOM, total**2 / np.maximum((pieces**2).sum(axis=1), SAME**4) - 1)
         variance = variance_of(total, of_runs(added, np.full_like(every, a), every))
         size = abs(value[a] - value) / np.sqrt(np.maximum(variance, SAME**2))
-        known = (np.sqrt(pieces) > SAME).sum(axis=1) + certain >= FEWEST
-        p[a] = np.where(known, 2 * student.sf(size, freedom), 1.0)
+        enough = (np.sqrt(pieces) > SAME).sum(axis=1) + certain >= FEWEST
+        p[a] = np.where(enough, 2 * student.sf(size, freedom), 1.0)
     return p
 
 

@@ -67,9 +67,9 @@ class _Scored(NamedTuple):
     moves: Floats
 
 
-def kept_draws(topic: LabelledTopic, kept: int, pair: bool) -> LabelledTopic:
-    """Return a topic with the draws that are needed later: all if two runs are compared and few are kept so far."""
-    if pair and kept + topic.code.size <= MOST_KEPT:
+def kept_draws(topic: LabelledTopic, stored: int, pair: bool) -> LabelledTopic:
+    """Return a topic with the draws that are needed later: all if two runs are compared and few are stored."""
+    if pair and stored + topic.code.size <= MOST_KEPT:
         return topic
     return topic._replace(code=topic.code[:, :FEW].copy())
 

@@ -308,8 +308,8 @@ def evaluate(
     single = pair is not None or len(names) == 2
     topics, by_topic, by_draw, barren = _measured(drawn, worth, named, level, single and budget > 0)
     between = _between(names, by_topic[:, 0].mean(axis=1), pair, base) if budget else []
-    known = (topics, worth, named[0], level)
-    deciding = deciding_documents(*known, between, by_draw[:, 0], unjudged, budget) if between else []
+    arguments = (topics, worth, named[0], level)
+    deciding = deciding_documents(*arguments, between, by_draw[:, 0], unjudged, budget) if between else []
     moved = _topic_deviations(by_topic, by_draw.shape[2], seed)
     return Evaluation(
         tuple(names),
@@ -343,15 +343,15 @@ def _measured(
 
     Values by topic and draw, and most drawn labels, are not kept: of many runs they would fill the memory.
     """
-    topics, expected, barren, kept = list[LabelledTopic](), [], [], 0
+    topics, expected, barren, stored = list[LabelledTopic](), [], [], 0
     total: Floats = np.zeros(())
     for topic in drawn:
         value = values(topic.pool.orders, topic.code, worth, measures, level, unjudged=True)  # (R, M, S)
         total = total + value
         expected.append(value.mean(axis=2))
         barren.append(float(without_relevant(topic.code, worth, level).mean()))
-        topics.append(kept_draws(topic, kept, pair))
-        kept += topics[-1].code.size
+        topics.append(kept_draws(topic, stored, pair))
+        stored += topics[-1].code.size
     return topics, np.stack(expected, axis=2), total / len(topics), barren
 
 
@@ -457,8 +457,8 @@ def learned_notes(fit: Fit, runs: Mapping[str, Any] | Sequence[Any], systems: Se
     """Yield notes on runs that have learned from the labels of judges who evaluate them here."""
     names = fit.judge_names.cast(str).to_list()
     judging = {name for name, judged in zip(names, fit.judged.tolist(), strict=True) if judged}
-    given = list(runs.values()) if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else [runs]
-    for system, run in zip(systems, given, strict=False):
+    raw_runs = list(runs.values()) if isinstance(runs, Mapping) else runs if isinstance(runs, list | tuple) else [runs]
+    for system, run in zip(systems, raw_runs, strict=False):
         both = judging.intersection(run_judges(run))
         if both == judging:
             remedy = HOLD_BACK

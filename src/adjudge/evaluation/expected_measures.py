@@ -170,8 +170,8 @@ def _shares(rankings: Rankings, labels: Labels, discount: Floats, step: Codes, s
     chance, gain, rows = labels
     R, D = rankings.returned.size, len(chance)
 
-    def values(given: Floats) -> Floats:
-        return _sums(rankings.document, rankings.edge, discount, _expected_gain(given, gain, step, share))
+    def values(p: Floats) -> Floats:
+        return _sums(rankings.document, rankings.edge, discount, _expected_gain(p, gain, step, share))
 
     value, influence = values(chance), np.zeros((R, rows.size, gain.size))
     if rows.size * gain.size >= R:
@@ -180,10 +180,10 @@ def _shares(rankings: Rankings, labels: Labels, discount: Floats, step: Codes, s
             influence[r] = _share_of_ideal(chance, gain, weight[r], step, share)[rows]
         return value, influence
     for a, d in enumerate(rows):
-        given = chance.copy()
+        conditional = chance.copy()
         for k in range(gain.size):
-            given[d] = np.arange(gain.size) == k
-            influence[:, a, k] = values(given)
+            conditional[d] = np.arange(gain.size) == k
+            influence[:, a, k] = values(conditional)
     return value, influence
 
 
@@ -227,11 +227,11 @@ def _sums(document: Codes, edge: Codes, discount: Floats, gain: Floats) -> Float
 def _weights(document: Codes, edge: Codes, discount: Floats, documents: int, rows: Codes) -> Floats:
     """Return the discount of some documents (A) for every run (R), 0 if it does not rank them."""
     weight = np.zeros((edge.size - 1, rows.size))
-    place = np.full(documents, -1)
-    place[rows] = np.arange(rows.size)
+    position = np.full(documents, -1)
+    position[rows] = np.arange(rows.size)
     for r in range(edge.size - 1 if rows.size else 0):
         for n in range(edge[r + 1] - edge[r]):
-            a = place[document[edge[r] + n]]
+            a = position[document[edge[r] + n]]
             if a >= 0:
                 weight[r, a] = discount[n]
     return weight
@@ -247,8 +247,8 @@ def _cascades(
     """
     R, A, K = edge.size - 1, rows.size, stop.size
     value, influence = np.zeros(R), np.zeros((R, A, K))
-    place = np.full(len(chance), -1)
-    place[rows] = np.arange(A)
+    position = np.full(len(chance), -1)
+    position[rows] = np.arange(A)
     ends = np.zeros(len(chance))
     for d in range(len(chance)):
         for k in range(K):
@@ -260,7 +260,7 @@ def _cascades(
             below[n] = ends[first[n]] * reward[n] + (1 - ends[first[n]]) * below[n + 1]
         value[r], come = below[0], 1.0
         for n in range(first.size if A else 0):
-            a = place[first[n]]
+            a = position[first[n]]
             for k in range(K if a >= 0 else 0):
                 influence[r, a, k] = come * (stop[k] * reward[n] + (1 - stop[k]) * below[n + 1])
             come *= 1 - ends[first[n]]
@@ -282,8 +282,8 @@ def _average_precision(
     """Return expected average precision (R), and its derivatives by documents' chances of relevance (R, A)."""
     R, A, D, Q = edge.size - 1, rows.size, p.size, node.size
     value, slope = np.zeros(R), np.zeros((R, A))
-    place = np.full(D, -1)
-    place[rows] = np.arange(A)
+    position = np.full(D, -1)
+    position[rows] = np.arange(A)
     u, share = np.zeros((D, Q)), weight.copy()  # shares of the nodes: the weight times the product of all factors
     for d in range(D):
         for q in range(Q):
@@ -298,17 +298,17 @@ def _average_precision(
         ranked = np.zeros(A)
         for n in range(edge[r + 1] - edge[r]):
             d = document[edge[r] + n]
-            own, rank = u[d], 1.0 / (n + 1)
-            a = place[d]
+            ratio, rank = u[d], 1.0 / (n + 1)
+            a = position[d]
             if a >= 0:  # precision at its rank, given that it is relevant
                 ranked[a] = 1.0
                 for q in range(Q):
                     above[a, q] = (1 + count[q]) * rank
-                    upto[a, q] = reach[q] + own[q] * rank
+                    upto[a, q] = reach[q] + ratio[q] * rank
             for q in range(Q):
-                total[q] += own[q] * (1 + count[q]) * rank
-                count[q] += own[q]
-                reach[q] += own[q] * rank
+                total[q] += ratio[q] * (1 + count[q]) * rank
+                count[q] += ratio[q]
+                reach[q] += ratio[q] * rank
         for q in range(Q):
             value[r] += share[q] * total[q]
         for a in range(A):
@@ -376,10 +376,10 @@ def _share_of_ideal(chance: Floats, gain: Floats, discount: Floats, step: Codes,
             if mass[s] == 0.0 and total[s] == 0.0:
                 continue
             for k in range(K):
-                t, own = step[s, k], discount[d] * gain[k]
-                influence[d, k] += mass[s] * (added[d + 1, t] + own * later[d + 1, t]) + total[s] * later[d + 1, t]
+                t, term = step[s, k], discount[d] * gain[k]
+                influence[d, k] += mass[s] * (added[d + 1, t] + term * later[d + 1, t]) + total[s] * later[d + 1, t]
                 new_mass[t] += chance[d, k] * mass[s]
-                new_total[t] += chance[d, k] * (total[s] + own * mass[s])
+                new_total[t] += chance[d, k] * (total[s] + term * mass[s])
         mass, total = new_mass, new_total
     return influence
 

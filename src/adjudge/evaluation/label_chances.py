@@ -131,8 +131,10 @@ def label_chances(
     for n in range(points):
         logs = steep[n] * evidence + share[n] * np.outer(lift, grade)
         offset[n] = offsets(logs, target, np.log(target)) + shift[n] * moved
-    known = None if fit.gold is None else fit.gold[item] >= 0
-    fixed = np.where(np.zeros(item.size, bool) if known is None else known, 0.0, np.nan)[:, None] + fit.posterior[item]
+    is_gold = None if fit.gold is None else fit.gold[item] >= 0
+    fixed = (
+        np.where(np.zeros(item.size, bool) if is_gold is None else is_gold, 0.0, np.nan)[:, None] + fit.posterior[item]
+    )
     return LabelChances(evidence, lift, grade, steep, share, offset, fixed)
 
 

@@ -260,12 +260,12 @@ def _without_gold(judged: Any) -> tuple[Fit, list[str]]:
 
 def _counted_labels(fit: Fit, label: Any) -> list[int]:
     """Return the codes of the labels that count."""
-    wanted = list(label) if isinstance(label, list | tuple | set | frozenset) else [label]
+    labels = list(label) if isinstance(label, list | tuple | set | frozenset) else [label]
     codes = {name: k for k, name in enumerate(fit.scale.names)}
-    for each in wanted:
+    for each in labels:
         if str(each) not in codes:
             raise UsageError(not_one_of("label", each, codes))
-    counted = sorted({codes[str(each)] for each in wanted})
+    counted = sorted({codes[str(each)] for each in labels})
     if not counted or len(counted) == len(codes):
         raise UsageError(f"{'all' if counted else 'no'} labels count: name some of {quoted(codes)}")
     return counted
@@ -299,13 +299,13 @@ def _read_items(fit: Fit, table: Any, counted: list[int], notes: list[str]) -> t
     if left:
         notes.append(f"{source.name}: {left:,} judged items are not in the table and are left out")
     mean = float(chance[position[position >= 0]].mean())
-    own = np.where(position >= 0, chance[position], mean)[code]
-    said = np.where(position >= 0, called[position], False)[code]
+    row_chance = np.where(position >= 0, chance[position], mean)[code]
+    row_called = np.where(position >= 0, called[position], False)[code]
     systems, system = _named(coded.get("system"), code.size)
     groups, group = _named(coded.get("group"), code.size)
     _refuse_twice(source, coded["item"], system, systems)
     key = coded["pair"].code if "pair" in coded else code
-    everything = Items(own, said, np.full(code.size, np.nan))
+    everything = Items(row_chance, row_called, np.full(code.size, np.nan))
     return coded["item"].names.cast(pl.String).gather(code), _Rows(
         everything, systems or ("",), system, groups, group, key, notes
     )
@@ -338,17 +338,17 @@ def _with_gold(fit: Fit, gold: Any, counted: list[int], names: pl.Series, rows: 
     if aside.any():
         rows.notes.append(f"{source.name}: {int(aside.sum()):,} gold items with calibrate = no are not a random sample")
     position = places(names, items.names.cast(pl.String).filter(pl.Series(~aside)))  # (R)
-    kept = np.flatnonzero(~aside)
+    used = np.flatnonzero(~aside)
     if (position < 0).all():
-        raise source.wrong(f"none of the {kept.size:,} gold items is among the items, such as {quote(names[0])}")
-    strange = kept.size - np.unique(position[position >= 0]).size
+        raise source.wrong(f"none of the {used.size:,} gold items is among the items, such as {quote(names[0])}")
+    strange = used.size - np.unique(position[position >= 0]).size
     if strange:
         rows.notes.append(
-            f"{source.name}: {strange:,} of {kept.size:,} gold items are not among the items, and left out"
+            f"{source.name}: {strange:,} of {used.size:,} gold items are not among the items, and left out"
         )
-    found = position >= 0
-    y = np.where(found, np.isin(truth[kept], counted)[position], np.nan)
-    drawn = None if probability is None else np.where(found, probability[kept][position], np.nan)
+    is_gold = position >= 0
+    y = np.where(is_gold, np.isin(truth[used], counted)[position], np.nan)
+    drawn = None if probability is None else np.where(is_gold, probability[used][position], np.nan)
     return rows._replace(items=rows.items._replace(truth=y, probability=drawn))
 
 
@@ -394,9 +394,9 @@ class _Domain(NamedTuple):
 def _domains(rows: _Rows, population: bool) -> Iterator[_Domain]:
     """Yield everything that has a share: each system, followed by its groups."""
     for s, system in enumerate(rows.systems):
-        own = np.flatnonzero(rows.system == s)
-        parts: list[tuple[str | None, Codes]] = [(None, own)]
-        parts += [(group, own[rows.group[own] == g]) for g, group in enumerate(rows.groups)]
+        members = np.flatnonzero(rows.system == s)
+        parts: list[tuple[str | None, Codes]] = [(None, members)]
+        parts += [(group, members[rows.group[members] == g]) for g, group in enumerate(rows.groups)]
         for group, at in parts:
             if not at.size:
                 continue
@@ -449,16 +449,16 @@ def _pairs(rows: _Rows, domains: Sequence[_Domain], population: bool) -> Iterato
 
 def _pair(group: str | None, first: _Compared, second: _Compared, population: bool) -> RatePair:
     """Return the difference of two systems, and whether it is decided."""
-    found = difference(first.share, second.share, (first.parts, second.parts), (first.key, second.key), population)
-    larger = first.system if found.low > 0 else second.system if found.high < 0 else None
+    estimate = difference(first.share, second.share, (first.parts, second.parts), (first.key, second.key), population)
+    larger = first.system if estimate.low > 0 else second.system if estimate.high < 0 else None
     needed = None
-    if larger is None and abs(found.value) > SAME:
+    if larger is None and abs(estimate.value) > SAME:
         gold, items = first.parts.effect.size + second.parts.effect.size, first.key.size + second.key.size
         left = 0.0 if population else 1 / items  # of the variance, if all items were gold
-        half = found.value - found.low if found.value > 0 else found.high - found.value
-        enough = 1 / ((found.value / half) ** 2 * (1 / gold - left) + left)
+        half = estimate.value - estimate.low if estimate.value > 0 else estimate.high - estimate.value
+        enough = 1 / ((estimate.value / half) ** 2 * (1 / gold - left) + left)
         needed = int(np.ceil(enough)) if enough <= items else None
-    return RatePair(group, first.system, second.system, *found, larger, needed)
+    return RatePair(group, first.system, second.system, *estimate, larger, needed)
 
 
 def _sizes(domains: Sequence[_Domain], width: float, population: bool) -> Iterator[SizeRow]:
@@ -507,10 +507,10 @@ def _notes(rows: _Rows, domains: Sequence[_Domain], population: bool) -> Iterato
         yield f"no item of {quoted(without)} is gold: there is no interval"
     for domain in systems:
         if domain.items.gold.size and _differs(domain.items):
-            said = domain.items.chance[domain.items.gold].mean()
+            mean = domain.items.chance[domain.items.gold].mean()
             of = f" of {quote(domain.system)}" if domain.system else ""
             yield (
-                f"gold{of} may not be a random sample: judges give its items a mean probability of {said:.2f}, and all "
+                f"gold{of} may not be a random sample: judges give its items a mean probability of {mean:.2f}, and all "
                 f"items {domain.items.chance.mean():.2f}"
             )
     few = [domain.name for domain in systems if 0 < domain.items.gold.size < FEW]

@@ -124,8 +124,8 @@ def rogan_gladen(items: Items, population: bool = False) -> Share | None:
         return None
     share = float(np.clip((apparent + rates[1] - 1) / youden, 0, 1))
     shift = 2 * Z**2 * (share * variances[0] - (1 - share) * variances[1])
-    own = population * apparent * (1 - apparent) / (items.called.size + Z**2)
-    half = Z * np.sqrt(own + share**2 * variances[0] + (1 - share) ** 2 * variances[1]) / youden
+    apparent_variance = population * apparent * (1 - apparent) / (items.called.size + Z**2)
+    half = Z * np.sqrt(apparent_variance + share**2 * variances[0] + (1 - share) ** 2 * variances[1]) / youden
     return Share(share, *_within(share + shift - half, share + shift + half))
 
 
@@ -220,7 +220,7 @@ class Residuals(NamedTuple):
 
     position: Codes  # (G) of the gold items
     effect: Floats  # (G) on the estimate
-    kept: Floats  # (G) 1 - probability of being drawn
+    not_drawn: Floats  # (G) 1 - probability of being drawn
     deviation: Floats  # (G) y - estimate
 
 
@@ -262,7 +262,7 @@ def _correlation(parts: tuple[Residuals, Residuals], keys: tuple[Codes, Codes], 
     drawn = [np.isin(each, shared).sum() / shared.size for each in (first, second)]
     together = max(0.0, 1 - drawn[0] * drawn[1] * shared.size / pairs)  # 1 - pi_A pi_B / pi_AB
     covariance = together * float((parts[0].effect[at[0]] * parts[1].effect[at[1]]).sum())
-    variances = [float((part.kept * part.effect**2).sum()) for part in parts]
+    variances = [float((part.not_drawn * part.effect**2).sum()) for part in parts]
     if population:
         sizes = [key.size for key in keys]
         both = float((parts[0].deviation[at[0]] * parts[1].deviation[at[1]]).mean())

@@ -76,14 +76,14 @@ def calibrated(fit: Fit, judgments: Judgments, gold: Codes | None, how: str) -> 
     if how == "crowds":
         return _by_crowds(fit, judgments, gold)
     if how == "gold":
-        known = usable_gold(judgments, gold)
-        if known.size < FEWEST or gold is None:
+        gold_items = usable_gold(judgments, gold)
+        if gold_items.size < FEWEST or gold is None:
             raise UsageError(
-                f"calibrate 'gold' needs the truths of at least {FEWEST} judged items, and there are {known.size}: "
-                "give more gold, or leave it out"
+                f"calibrate 'gold' needs the truths of at least {FEWEST} judged items, and there are "
+                f"{gold_items.size}: give more gold, or leave it out"
             )
         learn = _consensus_by_gold if fit.definition.by_kind else _by_gold
-        return learn(fit, judgments, gold, known)
+        return learn(fit, judgments, gold, gold_items)
     return with_calibration(fit, by_judgments(fit, judgments, gold), judgments.block(gold))
 
 
@@ -107,8 +107,8 @@ def doubt(fit: Fit, judgments: Judgments) -> str:
         return ""
     gold = None if fit.gold is None else fit.gold[: len(judgments.items)]
     seed = options_of(fit.options).seed
-    own = infer(model_named("consensus"), judgments, gold, Options(seed))
-    reference = with_calibration(*_crowd_weights(own, judgments, gold)).calibration
+    consensus = infer(model_named("consensus"), judgments, gold, Options(seed))
+    reference = with_calibration(*_crowd_weights(consensus, judgments, gold)).calibration
     assert reference is not None  # with_calibration
     claimed = expected_share(fit.posterior[: len(judgments.items)], judgments.start, gold)
     if claimed - reference.expected <= TOO_MUCH:
@@ -184,7 +184,7 @@ def beside_people(calibration: Calibration, tier: Codes) -> Calibration:
     return replace(calibration, gold_map=GoldMap(weights, tier=frozen(tier)))
 
 
-def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes) -> Fit:
+def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, gold_items: Codes) -> Fit:
     """Return the consensus with probabilities by a map that gold taught."""
     if len(judgments.scale) < 2:
         return replace(fit, calibration=Calibration("gold"), gold=frozen(gold))
@@ -192,24 +192,24 @@ def _consensus_by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes
     if fit.gold is not None:  # the base must not know the gold items
         fit = require_finished(infer(model, judgments, None, options))
     fit, calibration, bare = _crowd_weights(fit, judgments, None)
-    calibration, truth = replace(calibration, gold_map=None), gold[known]
-    base = mixed(calibration, fit.posterior, bare)[known]
+    calibration, truth = replace(calibration, gold_map=None), gold[gold_items]
+    base = mixed(calibration, fit.posterior, bare)[gold_items]
     if _contradicted(base, truth):
-        second = _start_from_gold(fit, calibration, judgments, gold, known)
+        second = _start_from_gold(fit, calibration, judgments, gold, gold_items)
         if _likelier(second.held_out, base, truth):
             fit, calibration, base = second
     tier, seed = judge_tiers(judgments), options.seed
-    rows, vote = take_items(bare, known), smoothed_votes(bare)[known]
+    rows, vote = take_items(bare, gold_items), smoothed_votes(bare)[gold_items]
     prior = map_prior(people_weights(calibration.judgments))
     learned = learn_map(base, vote, rows, truth, prior, tier, keep=True, seed=seed)
     calibration = replace(
         calibration,
         by="gold",
         gold_map=learned.gold_map,
-        gold=int(known.size),
+        gold=int(gold_items.size),
         loss=learned.loss,
         error=learned.error,
-        margin=gold_margin(calibration.margin, known.size),
+        margin=gold_margin(calibration.margin, gold_items.size),
     )
     block, _ = model.block(judgments, gold)
     fit = replace(fit, gold=frozen(gold), options=MappingProxyType({**fit.options, "start": options.start}))
@@ -239,7 +239,7 @@ def _likelier(first: Floats, other: Floats, truth: Codes) -> bool:
     return bool(gain.sum() > max(LIKELIER, CONTRADICTED * gain.std(ddof=1) * math.sqrt(gain.size)))
 
 
-def _start_from_gold(fit: Fit, before: Calibration, judgments: Judgments, gold: Codes, known: Codes) -> _Second:
+def _start_from_gold(fit: Fit, before: Calibration, judgments: Judgments, gold: Codes, gold_items: Codes) -> _Second:
     """Return the fit whose EM starts from the confusions of judges on gold items."""
     rounds = SETTLED if before.independent > POSSIBLE else fit.definition.rounds
     model, options = replace(fit.definition, rounds=rounds), replace(options_of(fit.options), start="gold")
@@ -252,11 +252,11 @@ def _start_from_gold(fit: Fit, before: Calibration, judgments: Judgments, gold: 
     correlation = correlation_of(bare, full.params, label_counts(bare), options.seed)
     calibration = by_crowds(correlation, before.independent, bare, full.params.label_prevalence)
     calibration = replace(calibration, from_gold=True)
-    held_out = np.empty((known.size, len(judgments.scale)))
-    for test in _gold_folds(known.size, options.seed):
+    held_out = np.empty((gold_items.size, len(judgments.scale)))
+    for test in _gold_folds(gold_items.size, options.seed):
         visible = gold.copy()
-        visible[known[test]] = -1
-        held_out[test] = mixed(calibration, again(visible).posterior, bare)[known[test]]
+        visible[gold_items[test]] = -1
+        held_out[test] = mixed(calibration, again(visible).posterior, bare)[gold_items[test]]
     return _Second(full, calibration, held_out)
 
 
@@ -346,20 +346,20 @@ def _simulated(
     return float(SHARES[losses.argmin()])
 
 
-def _by_gold(fit: Fit, judgments: Judgments, gold: Codes, known: Codes) -> Fit:
+def _by_gold(fit: Fit, judgments: Judgments, gold: Codes, gold_items: Codes) -> Fit:
     """Return a fit of any model, with probabilities by a map of its posterior and the vote that gold taught."""
-    extra, truth, block = _extra(fit), gold[known], judgments.block()
-    unseen = np.empty((known.size, len(judgments.scale)))  # p(truth | judgments) of held-out gold items
-    for test in _gold_folds(known.size, options_of(fit.options).seed):
+    extra, truth, block = _extra(fit), gold[gold_items], judgments.block()
+    unseen = np.empty((gold_items.size, len(judgments.scale)))  # p(truth | judgments) of held-out gold items
+    for test in _gold_folds(gold_items.size, options_of(fit.options).seed):
         visible = gold.copy()
-        visible[known[test]] = -1
-        unseen[test] = _again(fit, judgments, visible).posterior[known[test]]
-    vote, nobody = smoothed_votes(block, extra)[known], np.zeros(0, np.int64)
-    learned = learn_map(unseen, vote, take_items(block, known), truth, NAMED_PRIOR, nobody, keep=False)
+        visible[gold_items[test]] = -1
+        unseen[test] = _again(fit, judgments, visible).posterior[gold_items[test]]
+    vote, nobody = smoothed_votes(block, extra)[gold_items], np.zeros(0, np.int64)
+    learned = learn_map(unseen, vote, take_items(block, gold_items), truth, NAMED_PRIOR, nobody, keep=False)
     calibration = Calibration(
         "gold",
         gold_map=learned.gold_map,
-        gold=int(known.size),
+        gold=int(gold_items.size),
         loss=learned.loss,
         error=learned.error,
         extra=extra,

@@ -75,8 +75,8 @@ class GoldMap:
 
     def of_judges(self, position: Codes, fitted: Panel | None = None, panel: Panel | None = None) -> GoldMap:
         """Return the map for the judges at these positions; of a judge at -1, the kind may be known (``panel``)."""
-        known = position >= 0
-        judges = np.where(known[:, None, None], self.judges[position], 0.0) if self.judges.size else self.judges
+        in_fit = position >= 0
+        judges = np.where(in_fit[:, None, None], self.judges[position], 0.0) if self.judges.size else self.judges
         tier = tiers_as_fitted(self.tier, fitted, panel, position) if self.tier.size else self.tier
         return replace(self, judges=frozen(judges), tier=frozen(tier))
 

@@ -348,8 +348,9 @@ def difficult_confusion(prior: Prior) -> Confusion:
     def estimate(tally: Tally, start: Params) -> JudgeParams:
         J, Z, K = tally.label.shape
         before, spread = difficulty_of(start)
-        given = tally.label[:, :, None] * SHARES[:, None] if Z == K else tally.label  # the first assignment: no states
-        counts = np.ascontiguousarray(given.reshape(J, K, -1, K).transpose(0, 3, 1, 2))  # (J, label, truth, G)
+        # the first assignment has no states
+        state_counts = tally.label[:, :, None] * SHARES[:, None] if Z == K else tally.label
+        counts = np.ascontiguousarray(state_counts.reshape(J, K, -1, K).transpose(0, 3, 1, 2))  # (J, label, truth, G)
         pseudo = prior.pseudo_counts(K)
         if Z == K:
             rows = mode_rows(counts, pseudo, before, spread)

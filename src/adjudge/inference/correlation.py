@@ -113,26 +113,27 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
     both = _agreement(chance, tabulated=min(block.cell.size, ENOUGH) >= J**2)
     prior = np.log(np.maximum(params.prevalence, FLOOR))
     total = prior[block.topic[sampled] if len(prior) > 1 else np.zeros(sampled.size, np.int64)]
-    said = pile.weight[:, None] * np.log(chance.reshape(J * K, Z))[pile.cell]  # (M, Z) log likelihood of each label
-    own = np.empty_like(said)  # of all labels of its judge on its item
+    logs = pile.weight[:, None] * np.log(chance.reshape(J * K, Z))[pile.cell]  # (M, Z) log likelihood of each label
+    judge_logs = np.empty_like(logs)  # of all labels of its judge on its item
     for z in range(Z):
-        total[:, z] += np.bincount(pile.item, said[:, z], sampled.size)
-        own[:, z] = np.bincount(pile.group, said[:, z])[pile.group]
+        total[:, z] += np.bincount(pile.item, logs[:, z], sampled.size)
+        judge_logs[:, z] = np.bincount(pile.group, logs[:, z])[pile.group]
     labels = np.bincount(pile.group)[pile.group]  # (M) that its judge gave to the item
     many, sums, above = np.bincount(pile.item, minlength=sampled.size), np.zeros(3), np.zeros((2, sampled.size))
-    place = np.arange(pile.item.size) - (np.cumsum(many) - many)[pile.item]
+    position = np.arange(pile.item.size) - (np.cumsum(many) - many)[pile.item]
     for step in range(1, REACH + 1):
         n = many[pile.item]
-        one = np.flatnonzero((2 * step < n) | ((2 * step == n) & (place < step)))  # in a circle, every pair once
-        other = one + step - n[one] * (place[one] + step >= n[one])
-        one, other = (side[pile.group[one] != pile.group[other]] for side in (one, other))
-        one, other = (side[labels[one] + labels[other] < n[one]] for side in (one, other))  # others said something
-        q = total[pile.item[one]] - own[one] - own[other]  # without all that the two judges said
+        first = np.flatnonzero((2 * step < n) | ((2 * step == n) & (position < step)))  # in a circle, every pair once
+        second = first + step - n[first] * (position[first] + step >= n[first])
+        first, second = (side[pile.group[first] != pile.group[second]] for side in (first, second))
+        # only items that other judges labelled too
+        first, second = (side[labels[first] + labels[second] < n[first]] for side in (first, second))
+        q = total[pile.item[first]] - judge_logs[first] - judge_logs[second]  # without all that the two judges said
         q = np.exp(q - q.max(axis=1, keepdims=True))
-        same = (q * both(pile.cell[one] // K, pile.cell[other] // K)).sum(axis=1) / q.sum(axis=1)
-        alike, times = pile.cell[one] % K == pile.cell[other] % K, pile.weight[one] * pile.weight[other]
+        same = (q * both(pile.cell[first] // K, pile.cell[second] // K)).sum(axis=1) / q.sum(axis=1)
+        alike, times = pile.cell[first] % K == pile.cell[second] % K, pile.weight[first] * pile.weight[second]
         sums += [times.sum(), times[alike].sum(), (times * same).sum()]
-        above += [np.bincount(pile.item[one], value, sampled.size) for value in (times * (alike - same), times)]
+        above += [np.bincount(pile.item[first], value, sampled.size) for value in (times * (alike - same), times)]
     pairs, agreed, expected = sums.tolist()
     return _Sums(pairs, agreed, expected, float(np.square(above[0]).sum()), float((above[1] > 0).sum()))
 
@@ -140,17 +141,17 @@ def _sums_over_pairs(block: Block, params: Params, seed: int) -> _Sums:
 def _agreement(chance: Floats, tabulated: bool) -> Callable[[Codes, Codes], Floats]:
     """Return a function of two judges (M): how often they agree under independent errors, given truths (M, Z)."""
 
-    def agreement(one: Codes, other: Codes) -> Floats:
-        total: Floats = chance[one, 0] * chance[other, 0]
+    def agreement(first: Codes, second: Codes) -> Floats:
+        total: Floats = chance[first, 0] * chance[second, 0]
         for label in range(1, chance.shape[1]):
-            total += chance[one, label] * chance[other, label]
+            total += chance[first, label] * chance[second, label]
         return total
 
     if not tabulated:
         return agreement
     judges = np.arange(len(chance))
     table = agreement(judges[:, None], judges[None, :])  # (J, J, Z)
-    return lambda one, other: table[one, other]
+    return lambda first, second: table[first, second]
 
 
 class _Pile(NamedTuple):
@@ -175,7 +176,7 @@ def _pile(block: Block, sampled: Codes, rng: np.random.Generator) -> _Pile:
     item, cell = np.divmod(code, block.judges * block.labels)
     many = np.bincount(item, minlength=sampled.size)[item]
     order = np.lexsort((np.where(many > 2 * REACH + 1, key[: item.size], 0.0), item))
-    place = np.arange(item.size) - np.searchsorted(item, item)
-    kept = order[place < MOST]
-    _, group = np.unique(code[kept] // block.labels, return_inverse=True)
-    return _Pile(item[kept], cell[kept], weight[kept], group)
+    position = np.arange(item.size) - np.searchsorted(item, item)
+    chosen = order[position < MOST]
+    _, group = np.unique(code[chosen] // block.labels, return_inverse=True)
+    return _Pile(item[chosen], cell[chosen], weight[chosen], group)

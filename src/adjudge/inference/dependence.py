@@ -235,9 +235,11 @@ def _item_score_in_numpy(block: Block, posterior: Floats, right: Floats) -> tupl
         residual = np.bincount(group, times * ((label == k) - chance))[order]
         variance = np.bincount(group, times * times * chance * (1 - chance))[order]
         sums = (residual, residual * residual, variance, variance * variance)
-        above, own, spread, own_spread = (np.bincount(item[first[order]], value, items) for value in sums)
-        products += p * (above * above - own) / 2
-        bound[:, k] = p * (spread * spread - own_spread) / 2
+        above, residual_squares, spread, variance_squares = (
+            np.bincount(item[first[order]], value, items) for value in sums
+        )
+        products += p * (above * above - residual_squares) / 2
+        bound[:, k] = p * (spread * spread - variance_squares) / 2
     return _sum(products), _sum(products * products), _sum(bound.ravel())
 
 
@@ -259,7 +261,7 @@ def _item_score(
         for k in range(K):
             if posterior[i, k] < NEGLIGIBLE:
                 continue
-            above, spread, own, own_spread = 0.0, 0.0, 0.0, 0.0
+            above, spread, residual_squares, variance_squares = 0.0, 0.0, 0.0, 0.0
             for n in range(start[i], start[i + 1]):
                 j, label = divmod(cell[n], K)
                 times, chance = weight[n] if weight.size else 1.0, right[j, k]
@@ -269,12 +271,12 @@ def _item_score(
                 j = cell[n] // K
                 above += residual[j]
                 spread += variance[j]
-                own += residual[j] * residual[j]
-                own_spread += variance[j] * variance[j]
+                residual_squares += residual[j] * residual[j]
+                variance_squares += variance[j] * variance[j]
                 residual[j] = 0.0
                 variance[j] = 0.0
-            products += posterior[i, k] * (above * above - own) / 2
-            bound += posterior[i, k] * (spread * spread - own_spread) / 2
+            products += posterior[i, k] * (above * above - residual_squares) / 2
+            bound += posterior[i, k] * (spread * spread - variance_squares) / 2
         total += products
         squares += products * products
     return total, squares, bound

@@ -53,8 +53,8 @@ def in_codes_of(fit: Fit, judgments: Judgments) -> Judgments:
     items = fit.items.head(len(judgments.items))  # gold may have more items, which nobody judged
     alike = judgments.items.equals(items) and judgments.judges.equals(fit.judge_names)
     if alike and (np.bincount(judgments.judge, minlength=fit.judged.size) == fit.judged).all():
-        known = extend_panel(fit.panel, judgments.panel, np.arange(fit.judged.size), fit.judge_names)
-        return replace(judgments.with_items(fit.items.slice(len(items))), panel=known)
+        panel = extend_panel(fit.panel, judgments.panel, np.arange(fit.judged.size), fit.judge_names)
+        return replace(judgments.with_items(fit.items.slice(len(items))), panel=panel)
     as_fitted(fit, judgments)  # refuses unknown names
     item, judge = places(judgments.items, fit.items), places(judgments.judges, fit.judge_names)
     return from_codes(

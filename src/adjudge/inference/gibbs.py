@@ -393,14 +393,14 @@ def modes(draws: Draws, block: Block) -> tuple[Draws, str]:
     other = [c for c in range(chains) if distance[c] > APART and _separate(draws, block, best, c)]
     lower = [c for c in other if mean[best] - mean[c] > max(LOWER, 2 * (spread[c] + spread[best]))]
     if lower:
-        kept = [c for c in range(chains) if c not in lower]
+        rest = [c for c in range(chains) if c not in lower]
         were = "was" if len(lower) == 1 else "were"
         note = (
             f"{len(lower)} of {chains} chains ended in another mode of the posterior, with a mean log evidence of "
             f"{mean[lower].max():,.1f} instead of {mean[best]:,.1f}, and {were} left out"
         )
         arrays: dict[str, Any] = {
-            name: field[kept] for name, field in draws._asdict().items() if isinstance(field, np.ndarray) and field.size
+            name: field[rest] for name, field in draws._asdict().items() if isinstance(field, np.ndarray) and field.size
         }
         return draws._replace(**arrays), note
     if other:

@@ -210,26 +210,26 @@ def fit_candidate(design: Design, prior: MapPrior, shape: str) -> MapWeights:
     penalty = cells.sum() / max(G, 1) / max(JUDGE_SPREADS[shape], CLIP) ** 2
     by_label, columns = cells.T.tocsr() if shape != "none" else None, np.arange(C)
 
-    def table_of(own: Floats) -> Floats:
+    def table_of(judge_weights: Floats) -> Floats:
         table = np.zeros((C, K))
         if shape == "weight":
-            table[columns, label] = own[judge]
+            table[columns, label] = judge_weights[judge]
         elif shape == "labels":
-            table = own.reshape(C, K)
+            table = judge_weights.reshape(C, K)
         return table
 
     def loss(values: Floats) -> tuple[float, Floats]:
-        weights, offsets, own = values[:F], values[F : F + K], values[F + K :]
-        q = softmax(MapWeights(weights, offsets, table_of(own)).logs(design))
+        weights, offsets, judge_weights = values[:F], values[F : F + K], values[F + K :]
+        q = softmax(MapWeights(weights, offsets, table_of(judge_weights)).logs(design))
         off = weights - prior.mean
         value = -float(np.log(np.maximum(q[at, truth], np.finfo(float).tiny)).sum()) + float(off @ precision @ off) / 2
-        value += float(offsets @ offsets) / (2 * OFFSET_SPREAD**2) + penalty * float(own @ own) / 2
+        value += float(offsets @ offsets) / (2 * OFFSET_SPREAD**2) + penalty * float(judge_weights @ judge_weights) / 2
         q[at, truth] -= 1
         slope = [np.einsum("gk,gkf->f", q, features) + precision @ off, q.sum(axis=0) + offsets / OFFSET_SPREAD**2]
         if by_label is not None:
             cellwise = by_label @ q  # (C, K)
             part = np.bincount(judge, cellwise[columns, label]) if shape == "weight" else cellwise.ravel()
-            slope.append(part + penalty * own)
+            slope.append(part + penalty * judge_weights)
         return value, np.concatenate(slope)
 
     start = np.r_[prior.mean, np.zeros(K + sizes[shape])]

@@ -96,11 +96,11 @@ def tiers_as_fitted(tier: Codes, fitted: Panel | None, panel: Panel | None, posi
     position
         Where they are among the judges of the fit (J), -1 if it does not know them.
     """
-    known = np.where(position >= 0, tier[position], BASE)
+    tiers = np.where(position >= 0, tier[position], BASE)
     if fitted is None or panel is None:
-        return known
+        return tiers
     before, rank = _ranks(fitted), _ranks(panel)
     base = before[(tier == BASE) & (before >= 0)]
     if not base.size:
-        return known
-    return np.where(position >= 0, known, np.where(rank > base.min(), rank, BASE))
+        return tiers
+    return np.where(position >= 0, tiers, np.where(rank > base.min(), rank, BASE))

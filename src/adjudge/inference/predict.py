@@ -98,9 +98,9 @@ def _weights(calibration: Calibration | None, judgments: Judgments) -> Floats:
 def _panel(fit: Fit, judgments: Judgments, position: Codes) -> Panel | None:
     """Return what is known about the judges: what the fit knows of them, and then what the judgments say."""
     met = np.flatnonzero(position >= 0)
-    known = None if fit.panel is None else fit.panel.take(position[met])
-    empty = None if known is None else panel_of(judgments.judges.to_list(), {})
-    first = extend_panel(empty, known, met, judgments.judges)
+    fitted_panel = None if fit.panel is None else fit.panel.take(position[met])
+    empty = None if fitted_panel is None else panel_of(judgments.judges.to_list(), {})
+    first = extend_panel(empty, fitted_panel, met, judgments.judges)
     return extend_panel(first, judgments.panel, np.arange(position.size), judgments.judges)
 
 

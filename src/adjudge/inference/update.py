@@ -339,14 +339,14 @@ def _online_exact(task: _Task, judgments: Judgments) -> _OnlineResult:
     now = _settled(model, few, begin, _lifted(model, add((rest, model.assign(few, begin))), begin))
     params = model.estimate(now, begin)
     values = model.posterior(few, params)[0]
-    own = values[:, : few.labels].copy()
+    posterior = values[:, : few.labels].copy()
     if fit.calibration is not None:
-        values[:, : few.labels] = mixed(fit.calibration, own, few)
+        values[:, : few.labels] = mixed(fit.calibration, posterior, few)
     if _follows(fit):
         right = _right(model, select_items(judgments, task.gold, concerned), values[:, : few.labels])
         right[: before.judges] -= _right(model, select_items(task.old, fit.gold, was), fit.posterior[was])
         return _OnlineResult(params, now, values, right)
-    right = _right(model, few, own)
+    right = _right(model, few, posterior)
     values_before = (
         fit.posterior[was] if fit.calibration is None else model.posterior(before, fit.params)[0][:, : few.labels]
     )
@@ -397,12 +397,12 @@ def _online_from_memory(task: _Task) -> _OnlineResult:
         values = truth_posterior(few, prior, params.confusion)[0]
         now = add((rest, count(few._replace(topic=topic[concerned]), values, topics)))
         params = model.estimate(now, begin)
-    own = values
+    posterior = values
     if fit.calibration is not None:  # old items are calibrated already, and their votes are not known
         new_items = concerned >= len(fit.items)
         values = np.where(new_items[:, None], mixed(fit.calibration, values, few), values)
     all_count = few._replace(weight=np.empty(0) if new.weight is None else new.weight)
-    right = _right(model, all_count, values) if _follows(fit) else _right(model, few, own)
+    right = _right(model, all_count, values) if _follows(fit) else _right(model, few, posterior)
     return _OnlineResult(params, now, values, right)
 
 

@@ -101,8 +101,8 @@ def cache_folder(package: str) -> str | None:
     ):
         return None
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    own = os.path.join(tempfile.gettempdir(), f"adjudge-{os.getuid() if hasattr(os, 'getuid') else 'cache'}")
-    return next((folder for folder in (os.path.join(home, "adjudge"), own) if _private(folder)), None)
+    temporary = os.path.join(tempfile.gettempdir(), f"adjudge-{os.getuid() if hasattr(os, 'getuid') else 'cache'}")
+    return next((folder for folder in (os.path.join(home, "adjudge"), temporary) if _private(folder)), None)
 
 
 def _private(folder: str) -> bool:

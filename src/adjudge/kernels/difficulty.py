@@ -381,8 +381,8 @@ def _mode(x: float, a: float, b: float, right: float, total: Floats, factor: flo
     if a + b + total.sum() <= 0:
         return x
     for _ in range(NEWTON):
-        own = 1 / (1 + math.exp(-x))
-        slope, curve = a - (a + b) * own + factor * right, (a + b) * own * (1 - own)
+        chance = 1 / (1 + math.exp(-x))
+        slope, curve = a - (a + b) * chance + factor * right, (a + b) * chance * (1 - chance)
         for g in range(shift.size):
             p = 1 / (1 + math.exp(-factor * x) / shift[g])
             slope -= factor * total[g] * p
@@ -576,15 +576,17 @@ def _draw_populations(
                 wrong[j, k] = 0.0
                 for g in range(G):
                     wrong[j, k] += counts[j, k + (k >= z), z, g]
-        own, kappa[z] = _population(odds, phi[z, z], kappa[z], z, shape, least, rng)
-        own, kappa[z] = _move_together(odds, right, total, own, kappa[z], shape, least, factor, shift, rng, moved, room)
-        pseudo = kappa[z] * (1 - own)  # no matter what it is with one wrong label
+        mean, kappa[z] = _population(odds, phi[z, z], kappa[z], z, shape, least, rng)
+        mean, kappa[z] = _move_together(
+            odds, right, total, mean, kappa[z], shape, least, factor, shift, rng, moved, room
+        )
+        pseudo = kappa[z] * (1 - mean)  # no matter what it is with one wrong label
         if alike is not None:
             alike[z] = pseudo = _wrong_population(wrong, phi[z], alike[z], z, share, shape, least, rng)
-        phi[z, z] = own
+        phi[z, z] = mean
         for k in range(K - 1):
-            phi[z, k + (k >= z)] = (1 - own) * share[k]
-        a, b = kappa[z] * own, kappa[z] * (1 - own)
+            phi[z, k + (k >= z)] = (1 - mean) * share[k]
+        a, b = kappa[z] * mean, kappa[z] * (1 - mean)
         for j in range(J):
             number = 0.0
             for g in range(G):
@@ -624,10 +626,10 @@ def _population_density(
     if log_kappa < math.log(least) or log_kappa > 50:
         return -np.inf
     kappa, softplus = math.exp(log_kappa), max(logit, 0.0) + math.log1p(math.exp(-abs(logit)))
-    log_own, log_rest = (logit - softplus, -softplus) if first else (-softplus, logit - softplus)
-    own, rest = math.exp(log_own), math.exp(log_rest)
-    density = -shape * log_kappa + kappa * own * right + kappa * rest * wrong + log_own + log_rest
-    return density + J * (math.lgamma(kappa) - math.lgamma(kappa * own) - math.lgamma(kappa * rest))
+    log_mean, log_rest = (logit - softplus, -softplus) if first else (-softplus, logit - softplus)
+    mean, rest = math.exp(log_mean), math.exp(log_rest)
+    density = -shape * log_kappa + kappa * mean * right + kappa * rest * wrong + log_mean + log_rest
+    return density + J * (math.lgamma(kappa) - math.lgamma(kappa * mean) - math.lgamma(kappa * rest))
 
 
 @compiled
@@ -661,12 +663,12 @@ def _wrong_population(
 
 @compiled
 def _population(
-    odds: Floats, own: float, kappa: float, z: int, shape: float, least: float, rng: np.random.Generator
+    odds: Floats, mean: float, kappa: float, z: int, shape: float, least: float, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Return the mean and the concentration of diagonals, drawn by slice sampling given the diagonals."""
     J, first = odds.size, z == 0
     right, wrong = _diagonal_sums(odds)
-    logit, log_kappa = math.log(max(own, 1e-300)) - math.log(max(1 - own, 1e-300)), math.log(kappa)
+    logit, log_kappa = math.log(max(mean, 1e-300)) - math.log(max(1 - mean, 1e-300)), math.log(kappa)
     logit = logit if first else -logit
     width = max(0.05, 5.0 / math.sqrt(J))
     for which in range(2):
@@ -717,7 +719,7 @@ def _move_together(
     odds: Floats,
     right: Floats,
     total: Floats,
-    own: float,
+    mean: float,
     kappa: float,
     shape: float,
     least: float,
@@ -732,13 +734,13 @@ def _move_together(
     ``moved`` (J) and ``room`` (G) are overwritten.
     """
     J = odds.size
-    now = _judges_density(odds, right, total, kappa * own, kappa * (1 - own), factor, shift, room)
+    now = _judges_density(odds, right, total, kappa * mean, kappa * (1 - mean), factor, shift, room)
     for move in range(2):
         step = math.exp(rng.uniform(math.log(0.01), math.log(0.5))) * rng.standard_normal()
-        new_own, new_kappa, jacobian = own, kappa, 0.0
-        middle = math.log(own) - math.log1p(-own)
+        new_mean, new_kappa, jacobian = mean, kappa, 0.0
+        middle = math.log(mean) - math.log1p(-mean)
         if move == 0:
-            new_own = 1 / (1 + math.exp(-(middle + step)))
+            new_mean = 1 / (1 + math.exp(-(middle + step)))
             for j in range(J):
                 moved[j] = odds[j] + step
         else:
@@ -746,14 +748,14 @@ def _move_together(
             for j in range(J):
                 moved[j] = middle + math.exp(step) * (odds[j] - middle)
             jacobian = J * step
-        if new_kappa < least or new_own <= 0 or new_own >= 1:
+        if new_kappa < least or new_mean <= 0 or new_mean >= 1:
             continue
-        a, b = new_kappa * new_own, new_kappa * (1 - new_own)
+        a, b = new_kappa * new_mean, new_kappa * (1 - new_mean)
         after = _judges_density(moved, right, total, a, b, factor, shift, room)
         gain = after - now + jacobian - shape * (math.log(new_kappa) - math.log(kappa))
-        gain += math.log(new_own) - math.log(own) + math.log1p(-new_own) - math.log1p(-own)
+        gain += math.log(new_mean) - math.log(mean) + math.log1p(-new_mean) - math.log1p(-mean)
         if math.log(max(rng.random(), 1e-300)) < gain:
-            now, own, kappa = after, new_own, new_kappa
+            now, mean, kappa = after, new_mean, new_kappa
             for j in range(J):
                 odds[j] = moved[j]
-    return own, kappa
+    return mean, kappa

@@ -221,9 +221,9 @@ def _family_loop(S: int) -> Callable[..., Any]:
                             for s in range(S):
                                 row[s] *= flat[a + s]
                     for z in range(0, S, G):
-                        own = (1 - shared) * _mean(row, z, shares)
+                        independent = (1 - shared) * _mean(row, z, shares)
                         for s in range(z, z + G):
-                            p[s] *= shared * row[s] + own
+                            p[s] *= shared * row[s] + independent
                 total = sum_labels(p, of_label)
             careful, logs = total < TINY, 0.0
             if careful:
@@ -234,9 +234,9 @@ def _family_loop(S: int) -> Callable[..., Any]:
                     row[:] = 1.0
                     logs += multiply(row, start[f], start[f + 1], cell, weight, flat)
                     for z in range(0, S, G):
-                        own = (1 - shared) * _mean(row, z, shares)
+                        independent = (1 - shared) * _mean(row, z, shares)
                         for s in range(z, z + G):
-                            p[s] *= shared * row[s] + own
+                            p[s] *= shared * row[s] + independent
                     largest = p.max()
                     p /= largest
                     logs += math.log(largest)
@@ -275,8 +275,8 @@ def _family_loop(S: int) -> Callable[..., Any]:
                     a = cell[first] * S + z
                     for h in range(G):
                         row[z + h] = flat[a + h]
-                same, own = shared * row[z + g], (1 - shared) * _mean(row, z, shares)
-                target, below, e = (chance[items + first] + 0.5) * ULP * (same + own) - same, 0.0, 0
+                same, independent = shared * row[z + g], (1 - shared) * _mean(row, z, shares)
+                target, below, e = (chance[items + first] + 0.5) * ULP * (same + independent) - same, 0.0, 0
                 if target < 0:
                     e = g
                 else:

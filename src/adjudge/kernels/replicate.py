@@ -115,7 +115,7 @@ def _draw(
     """Draw the truth and the effect of every item, then the label of every judgment."""
     topics = prevalence.shape[0] > 1
     last_item = np.full(family.max() + 1 if family.size else 0, -1)  # of each family, and its effect there
-    own = np.empty(last_item.size)
+    family_effect = np.empty(last_item.size)
     for i in range(topic.size):
         z = gold[i] if gold[i] >= 0 else _draw_index(prevalence[topic[i] if topics else 0], rng)
         truth[i] = z
@@ -129,8 +129,8 @@ def _draw(
                     f = family[judge[n]]
                     if last_item[f] != i:
                         last_item[f] = i
-                        own[f] = effect if rng.random() < shared else strength * rng.standard_normal()
-                    shift = own[f]
+                        family_effect[f] = effect if rng.random() < shared else strength * rng.standard_normal()
+                    shift = family_effect[f]
                 odds = stretch * math.log(right / (1 - right)) + shift
                 label[n] = z if rng.random() < 1 / (1 + math.exp(-odds)) else _draw_other_index(row, z, rng)
             else:

@@ -278,8 +278,8 @@ def _count_in_numpy(block: Block, posterior: Floats, truth: Floats, tally: Float
     topic = block.topic if len(truth) > 1 else np.zeros_like(block.topic)
     for k in range(posterior.shape[1]):
         truth[:, k] = _sums(topic, posterior[:, k], len(truth))
-        one = posterior[item, k]
-        tally[:, k] = _sums(cell, one * block.weight if block.weight.size else one, len(tally))
+        probability = posterior[item, k]
+        tally[:, k] = _sums(cell, probability * block.weight if block.weight.size else probability, len(tally))
 
 
 def _product_logs(first: int, last: int, cell: Codes, prior: Floats, board: Floats, logs: Floats) -> None:

@@ -62,10 +62,10 @@ class Candidate(NamedTuple):
 
     def __str__(self) -> str:
         settings = self.ranker.get_params()
-        shown = [f"{name} {_plain(settings[name])}" for name in ("c", "trees", "leaves", "least") if name in settings]
+        parts = [f"{name} {_plain(settings[name])}" for name in ("c", "trees", "leaves", "least") if name in settings]
         if settings.get("random"):
-            shown.append("random")
-        return f"{type(self.ranker).__name__} ({', '.join(shown)}), learning from {self.learn}"
+            parts.append("random")
+        return f"{type(self.ranker).__name__} ({', '.join(parts)}), learning from {self.learn}"
 
 
 class Blend(NamedTuple):

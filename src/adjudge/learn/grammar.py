@@ -1,4 +1,4 @@
-"""Features of lemmas, parts of speech and names: what a question and a passage share besides their stems.
+"""Features of lemmas, parts of speech and names: what a question and a passage share, apart from their stems.
 
 TextBlob's tagger (a lexicon and rules, from the library pattern) gives every word a tag of the Penn Treebank, simplemma
 its lemma. Both packages carry their data, so nothing is downloaded. A name is a run of proper nouns. The features are

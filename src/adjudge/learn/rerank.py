@@ -239,8 +239,8 @@ def apply(ranker: Any, features: Any, name: str | None = None) -> System:
     saved = isinstance(ranker, str | os.PathLike)
     trained = load_ranker(ranker) if saved else ranker.ranker if isinstance(ranker, Trained) else ranker
     table = _features(features)
-    place = str(features) if isinstance(features, str | os.PathLike) else "features"
-    return table.run(_scores(trained, table, place), name or (Path(ranker).resolve().name if saved else "rerank"))
+    source = str(features) if isinstance(features, str | os.PathLike) else "features"
+    return table.run(_scores(trained, table, source), name or (Path(ranker).resolve().name if saved else "rerank"))
 
 
 def again(
@@ -507,19 +507,19 @@ def _features(features: Any) -> Features:
     return read_features(features.table if isinstance(features, RunFeatures) else features)
 
 
-def _scores(ranker: Any, table: Features, place: str) -> Floats:
+def _scores(ranker: Any, table: Features, source: str) -> Floats:
     """Return the score of every row (N)."""
     scores: Floats
     if hasattr(ranker, "feature_names_in_"):
-        scores = ranker.decision_function(select_features(table, ranker.feature_names_in_.tolist(), place).frame)
+        scores = ranker.decision_function(select_features(table, ranker.feature_names_in_.tolist(), source).frame)
         return scores
     if len(table.names) != ranker.n_features_in_:
         raise InputError(
             f"has {len(table.names):,} features, {quoted(table.names)}, but the ranker was trained on "
             f"{ranker.n_features_in_:,} features without names: give the same features in the same order",
-            place,
+            source,
         )
-    message = f"the ranker has no feature names; it takes the features in the order of {place}: {quoted(table.names)}"
+    message = f"the ranker has no feature names; it takes the features in the order of {source}: {quoted(table.names)}"
     warnings.warn(message, AdjudgeWarning, stacklevel=3)
     scores = ranker.decision_function(table.X)
     return scores

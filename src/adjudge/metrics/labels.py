@@ -312,7 +312,7 @@ def scores(
     matched = put_on_scale(match_gold(answers, gold, columns), labels, ordinal, values)
     scale = matched.answers.scale
     scored = _scored(matched.answers, matched.truth, matched.row, _positive(scale, positive), bound)
-    expected = _expected(matched.answers, given=values is not None)
+    expected = _expected(matched.answers, has_values=values is not None)
     scored = scored._replace(
         expected=None if expected is None else expected[matched.row],
         ranked=rank_items(matched.answers, matched.row, scored.positive, check_level(level)),
@@ -352,12 +352,12 @@ def _scored(answers: Answers, truth: Codes, index: Codes, positive: int | None, 
     return Scored(truth, answers.label[index], probability, answers.scale, positive, bound, used)
 
 
-def _expected(answers: Answers, given: bool) -> Floats | None:
+def _expected(answers: Answers, has_values: bool) -> Floats | None:
     """Return the expected values of answers on an ordered scale (I); None if they have none.
 
-    Those of a table are used, unless the values of its labels are ``given`` and follow from its probabilities.
+    Those of a table are used, unless its labels have values (``has_values``) and it has their probabilities.
     """
-    if answers.expected is not None and (answers.probability is None or not given):
+    if answers.expected is not None and (answers.probability is None or not has_values):
         return answers.expected
     if answers.probability is None or not answers.scale.ordinal:
         return None

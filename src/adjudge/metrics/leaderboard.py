@@ -148,9 +148,9 @@ def compare_tests(value: Floats, p: Floats) -> Compared:
     low, high = np.ones(R, np.int64), np.full(R, R)
     for a in range(R):
         others = np.arange(R) != a
-        own = holm(p[a, others]) <= level
-        low[a] += (own & (apart[a, others] < -SAME)).sum()
-        high[a] -= (own & (apart[a, others] > SAME)).sum()
+        significant = holm(p[a, others]) <= level
+        low[a] += (significant & (apart[a, others] < -SAME)).sum()
+        high[a] -= (significant & (apart[a, others] > SAME)).sum()
     return Compared(better, low, high)
 
 

@@ -397,16 +397,16 @@ def _with_families(draws: Draws, block: Block, gold_informs: bool) -> Floats:
 
     If gold does not inform prevalence, the labels of a gold item are given its truth.
     """
-    families, known = by_family(block), np.flatnonzero(block.gold >= 0)
+    families, gold_items = by_family(block), np.flatnonzero(block.gold >= 0)
     logs = np.empty((block.topic.size, draws.prevalence.shape[0] * draws.prevalence.shape[1]))
     for s, (c, d) in enumerate(np.ndindex(draws.prevalence.shape[:2])):
         prevalence = draws.prevalence[c, d]
         logs[:, s] = family_posterior(families, prevalence, draws.confusion[c, d], *draws.spread[c, d].tolist())[1][
             :, 1
         ]
-        if known.size and not gold_informs:
-            topic = block.topic[known] if len(prevalence) > 1 else 0
-            logs[known, s] -= np.log(np.maximum(prevalence[topic, block.gold[known]], FLOOR))
+        if gold_items.size and not gold_informs:
+            topic = block.topic[gold_items] if len(prevalence) > 1 else 0
+            logs[gold_items, s] -= np.log(np.maximum(prevalence[topic, block.gold[gold_items]], FLOOR))
     return logs
 
 

@@ -50,7 +50,7 @@ DEFAULT = ("MAP", "nDCG@10", "P@10")
 NEEDED, ALLOWED = "@k", "[@k]"
 
 
-class Seen(NamedTuple):
+class Gains(NamedTuple):
     """The labels of a topic's documents as one measure sees them."""
 
     gain: Floats  # (D, S)
@@ -160,48 +160,50 @@ def _by_persistence(n: int, measure: Measure) -> Floats:
     return discount
 
 
-def weighted_sum(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def weighted_sum(gains: Gains, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return the discounted sum of gains as a share of what is possible (S)."""
     if ends is None:
-        total = discounted_gain(seen.gain, order, seen.weight)
+        total = discounted_gain(gains.gain, order, gains.weight)
     else:
-        total = tied_discounted_gain(seen.gain, order, ends, seen.weight)
-    return divide(total, np.broadcast_to(measure.kind.possible(seen.total, order.size, measure), total.shape))
+        total = tied_discounted_gain(gains.gain, order, ends, gains.weight)
+    return divide(total, np.broadcast_to(measure.kind.possible(gains.total, order.size, measure), total.shape))
 
 
-def cascaded_reward(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def cascaded_reward(gains: Gains, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return the expected reward at the rank where the user stops (S)."""
     if ends is None:
-        return cascade(seen.gain, order, seen.weight)
-    return tied_cascade(seen.gain, order, ends, seen.weight)
+        return cascade(gains.gain, order, gains.weight)
+    return tied_cascade(gains.gain, order, ends, gains.weight)
 
 
-def mean_precision(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def mean_precision(gains: Gains, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return average precision (S)."""
     if ends is None:
-        return average_precision(seen.gain, order, seen.total, measure.cut)
-    return tied_average_precision(seen.gain, order, ends, seen.total, measure.cut)
+        return average_precision(gains.gain, order, gains.total, measure.cut)
+    return tied_average_precision(gains.gain, order, ends, gains.total, measure.cut)
 
 
-def _precision_at_total(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def _precision_at_total(gains: Gains, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return the precision after as many documents as are relevant (S)."""
-    return tied_precision_at_total(seen.gain, order, np.arange(1, order.size + 1) if ends is None else ends, seen.total)
+    return tied_precision_at_total(
+        gains.gain, order, np.arange(1, order.size + 1) if ends is None else ends, gains.total
+    )
 
 
-def _set_average_precision(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def _set_average_precision(gains: Gains, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return the product of the precision and the recall of all returned documents (S)."""
-    number = discounted_gain(seen.gain, order, seen.weight)
-    return divide(number**2, seen.total * order.size)
+    number = discounted_gain(gains.gain, order, gains.weight)
+    return divide(number**2, gains.total * order.size)
 
 
-def _binary_preference(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def _binary_preference(gains: Gains, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return Bpref (S)."""
-    return binary_preference(seen.gain, order, seen.total)
+    return binary_preference(gains.gain, order, gains.total)
 
 
-def _inferred_average_precision(seen: Seen, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
+def _inferred_average_precision(gains: Gains, order: Codes, ends: Codes | None, measure: Measure) -> Floats:
     """Return infAP (S)."""
-    return inferred_average_precision(seen.gain, order, seen.total)
+    return inferred_average_precision(gains.gain, order, gains.total)
 
 
 Possible = Callable[[Floats, int, "Measure"], Floats]  # of the total, the number of returned documents and the measure
@@ -213,7 +215,7 @@ class Kind(NamedTuple):
     name: str
     summary: str
     gain: Callable[[Measure, Floats, Flags, float], Floats]  # (K) of labels
-    value: Callable[[Seen, Codes, Codes | None, Measure], Floats]  # (S)
+    value: Callable[[Gains, Codes, Codes | None, Measure], Floats]  # (S)
     parameters: tuple[str, ...] = ("rel", "judged_only")
     cutoff: str = ""  # whether a cutoff is NEEDED or ALLOWED
     weight: Callable[[int, Measure], Floats] = _evenly  # (n) of ranks
@@ -440,10 +442,10 @@ def parse_measure(measure: Any) -> Measure:
     return _measure(text, kind, parameters)
 
 
-def _measure(text: str, kind: Kind, given: Mapping[str, Any]) -> Measure:
-    """Return a measure with the parameters given."""
+def _measure(text: str, kind: Kind, supplied: Mapping[str, Any]) -> Measure:
+    """Return a measure with the supplied parameters."""
     names = (*kind.parameters, "cutoff") if kind.cutoff else kind.parameters
-    for name, value in given.items():
+    for name, value in supplied.items():
         if name == "cutoff" and not kind.cutoff:
             raise UsageError(f"measure {quote(text)} has a cutoff: {kind.name} takes none")
         if name not in names:
@@ -454,20 +456,24 @@ def _measure(text: str, kind: Kind, given: Mapping[str, Any]) -> Measure:
                 f"measure {quote(text)} has the {'' if name == 'cutoff' else 'parameter '}{name} {value!r}: it is "
                 f"{PARAMETERS[name].expects}"
             )
-    if kind.cutoff == NEEDED and "cutoff" not in given:
+    if kind.cutoff == NEEDED and "cutoff" not in supplied:
         raise UsageError(f"measure {quote(text)} needs a cutoff, such as {kind.name}@10")
-    shown = [f"{name}={_shown(given[name])}" for name in kind.parameters if _differs(name, given)]
-    name = kind.name + (f"({','.join(shown)})" if shown else "") + (f"@{given['cutoff']}" if "cutoff" in given else "")
-    parameters = {each: given.get(each, PARAMETERS[each].default) for each in kind.parameters}
-    return Measure(name, kind, given.get("cutoff", NO_CUTOFF), parameters.get("rel"), parameters)
+    settings = [f"{name}={_format_value(supplied[name])}" for name in kind.parameters if _differs(name, supplied)]
+    name = (
+        kind.name
+        + (f"({','.join(settings)})" if settings else "")
+        + (f"@{supplied['cutoff']}" if "cutoff" in supplied else "")
+    )
+    parameters = {each: supplied.get(each, PARAMETERS[each].default) for each in kind.parameters}
+    return Measure(name, kind, supplied.get("cutoff", NO_CUTOFF), parameters.get("rel"), parameters)
 
 
-def _differs(name: str, given: Mapping[str, Any]) -> bool:
-    """Whether a parameter is given and is not the default."""
-    return name in given and given[name] != PARAMETERS[name].default
+def _differs(name: str, supplied: Mapping[str, Any]) -> bool:
+    """Whether a parameter is supplied and is not the default."""
+    return name in supplied and supplied[name] != PARAMETERS[name].default
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return a parameter as ir_measures writes it."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{grade}:{gain}" for grade, gain in sorted(value.items())) + "}"
@@ -554,21 +560,21 @@ def values(
         key = gain.tobytes()
         if key not in matrices:
             matrices[key] = gains_of(code, gain)
-        seen = Seen(matrices[key], ideal_gain(best, count, weight) if measure.kind.ideal else best @ count, weight)
+        gains = Gains(matrices[key], ideal_gain(best, count, weight) if measure.kind.ideal else best @ count, weight)
         for r, order in enumerate(orders):
             ranked, tied = order, None if ends is None else ends[r]
             if measure.parameters.get("judged_only"):
                 ranked, tied = only_judged(order, tied, (judged & (worth >= 0))[code[:, 0]])
-            value[r, m] = measure.kind.value(seen, ranked, tied, measure)
+            value[r, m] = measure.kind.value(gains, ranked, tied, measure)
     return value
 
 
 def only_judged(order: Codes, ends: Codes | None, judged: Flags) -> tuple[Codes, Codes | None]:
     """Return the ranked documents that are judged (D), and the ends of their ties, as trec_eval -J."""
-    kept = judged[order]
+    is_judged = judged[order]
     if ends is not None:
-        ends = np.setdiff1d(np.r_[0, np.cumsum(kept)][ends], 0)
-    return order[kept], ends
+        ends = np.setdiff1d(np.r_[0, np.cumsum(is_judged)][ends], 0)
+    return order[is_judged], ends
 
 
 def topic_values(

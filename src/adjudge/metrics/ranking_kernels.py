@@ -59,9 +59,9 @@ def discounted_gain(gain: Floats, order: Codes, discount: Floats) -> Floats:
     """Return the sum of gains (S), each times the discount (n) of its rank; later ranks do not count."""
     value = np.zeros(gain.shape[1])
     for n in range(min(order.size, discount.size)):
-        own, weight = gain[order[n]], discount[n]
+        document_gain, weight = gain[order[n]], discount[n]
         for s in range(value.size):
-            value[s] += own[s] * weight
+            value[s] += document_gain[s] * weight
     return value
 
 
@@ -120,10 +120,10 @@ def average_precision(gain: Floats, order: Codes, total: Floats, cut: int) -> Fl
     """Return average precision (S): the precisions at the relevant documents, summed, per relevant document."""
     value, relevant = np.zeros(gain.shape[1]), np.zeros(gain.shape[1])
     for n in range(min(order.size, cut)):
-        own = gain[order[n]]
+        document_gain = gain[order[n]]
         for s in range(value.size):
-            relevant[s] += own[s]
-            value[s] += own[s] * relevant[s] / (n + 1)
+            relevant[s] += document_gain[s]
+            value[s] += document_gain[s] * relevant[s] / (n + 1)
     return divide(value, total)
 
 
@@ -174,10 +174,10 @@ def binary_preference(gain: Floats, order: Codes, total: Floats) -> Floats:
             irrelevant += gain[d, s] == 0
         most, above = min(irrelevant, int(total[s])), 0
         for n in range(order.size):
-            own = gain[order[n], s]
-            if own > 0:
+            document_gain = gain[order[n], s]
+            if document_gain > 0:
                 value[s] += 1 - min(above, int(total[s])) / most if above else 1.0
-            above += own == 0
+            above += document_gain == 0
     return divide(value, total)
 
 
@@ -192,13 +192,13 @@ def inferred_average_precision(gain: Floats, order: Codes, total: Floats) -> Flo
     for s in range(total.size):
         relevant, judged, pooled = 0, 0, 0
         for n in range(order.size):
-            own = gain[order[n], s]
-            if own > 0:
+            document_gain = gain[order[n], s]
+            if document_gain > 0:
                 share = (relevant + UNSEEN) / (judged + 2 * UNSEEN)
                 value[s] += (1 + pooled * share) / (n + 1)
-            relevant += own > 0
-            judged += own >= 0
-            pooled += own >= -1
+            relevant += document_gain > 0
+            judged += document_gain >= 0
+            pooled += document_gain >= -1
     return divide(value, total)
 
 

@@ -315,9 +315,9 @@ def _only_judged(pool: Pool, ends: list[Codes] | None) -> tuple[Pool, list[Codes
     """Return the same without ranked documents that have no grade, as trec_eval -J."""
     judged = np.arange(len(pool.documents)) < pool.judged
     tied: Sequence[Codes | None] = [None] * len(pool.orders) if ends is None else ends
-    kept = [only_judged(order, end, judged) for order, end in zip(pool.orders, tied, strict=True)]
-    rest = None if ends is None else [end for _, end in kept if end is not None]
-    return pool._replace(orders=[order for order, _ in kept]), rest
+    judged_orders = [only_judged(order, end, judged) for order, end in zip(pool.orders, tied, strict=True)]
+    rest = None if ends is None else [end for _, end in judged_orders if end is not None]
+    return pool._replace(orders=[order for order, _ in judged_orders]), rest
 
 
 def _grades(graded: Mapping[str, Mapping[str, float]]) -> Floats:

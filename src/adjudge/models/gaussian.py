@@ -71,7 +71,7 @@ VARIANCES = np.geomspace(1e-3, 10, 241)  # from sharper than the grid to a coin;
 THRESHOLDS = np.linspace(0.1, 0.9, 33)  # one half among them
 HALF = np.array([0.5])
 AT_ONCE = 1_000  # judges whose candidates are held in memory together
-BEGIN = np.array([np.log(0.1), 0.5])  # where nothing is known of a judge
+BEGIN = np.array([np.log(0.1), 0.5])  # if nothing is known of a judge
 
 
 def degree_prior(params: Params) -> Floats:

@@ -166,8 +166,8 @@ def _pseudo_counts(counts: Floats, prior: Floats) -> Floats:
     wrong = counts.sum(axis=1) - right
 
     def update(share: Floats) -> Floats:  # of right labels that are spam (J, K)
-        known, spam = (right * (1 - share)).sum(axis=1), wrong + right * share
-        return np.asarray(prior + np.column_stack([spam.sum(axis=1), known, spam]))
+        not_spam, spam = (right * (1 - share)).sum(axis=1), wrong + right * share
+        return np.asarray(prior + np.column_stack([spam.sum(axis=1), not_spam, spam]))
 
     pseudo = update(np.full(right.shape, 0.5))
     for _ in range(ROUNDS):

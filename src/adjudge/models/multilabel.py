@@ -83,10 +83,10 @@ class MultilabelFit(NotebookView):
 
     def label_columns(self) -> dict[str, Any]:
         """Return the columns of ``prevalence``."""
-        said = self.sets.judgments.label.reshape(len(self.labels), -1).mean(axis=1)
+        label_share = self.sets.judgments.label.reshape(len(self.labels), -1).mean(axis=1)
         p = self.probability
         counts = (p > 0.5).sum(axis=0)
-        return {"label": list(self.labels), "prevalence": p.mean(axis=0), "items": counts, "given": said}
+        return {"label": list(self.labels), "prevalence": p.mean(axis=0), "items": counts, "given": label_share}
 
 
 def multilabel(
@@ -144,5 +144,5 @@ def multilabel(
     prevalence = "topic" if model_named(name).prevalence.learned else "global"
     columns = {"item": item, "judge": judge, "label": label, "topic": topic}
     sets = read_label_sets(judgments, gold, separator=separator, none=none, format=format, **columns)
-    known = sets.gold if (sets.gold >= 0).any() else None
-    return MultilabelFit(sets, fit(sets.judgments, name, known, seed=seed, prevalence=prevalence), separator)
+    gold_answers = sets.gold if (sets.gold >= 0).any() else None
+    return MultilabelFit(sets, fit(sets.judgments, name, gold_answers, seed=seed, prevalence=prevalence), separator)

@@ -224,8 +224,8 @@ def scores(
             np.float32(centre) + np.float32(unit) * drawn.truth, unit * drawn.bias, drawn.scale, unit * drawn.noise
         )
     truth, bias, scale, spread = estimates
-    known = np.isfinite(table.gold)
-    truth = Estimate(*(np.where(known, table.gold, centre + unit * part) for part in truth))
+    has_gold = np.isfinite(table.gold)
+    truth = Estimate(*(np.where(has_gold, table.gold, centre + unit * part) for part in truth))
     bias, scale, spread = (
         Estimate(*(part[: len(table.judges)] for part in estimate)) for estimate in (bias, scale, spread)
     )
@@ -236,13 +236,13 @@ def scores(
 
 def _with_expert(data: Judged, gold: Floats) -> Judged:
     """Return the scores with gold (I, nan if unknown) as those of one more judge, the expert."""
-    known = np.flatnonzero(np.isfinite(gold))
-    if not known.size:
+    gold_items = np.flatnonzero(np.isfinite(gold))
+    if not gold_items.size:
         return data
     return data._replace(
-        item=np.r_[data.item, known],
-        judge=np.r_[data.judge, np.full(known.size, data.judges)],
-        score=np.r_[data.score, gold[known]],
+        item=np.r_[data.item, gold_items],
+        judge=np.r_[data.judge, np.full(gold_items.size, data.judges)],
+        score=np.r_[data.score, gold[gold_items]],
         judges=data.judges + 1,
         expert=True,
     )
@@ -310,29 +310,31 @@ def _summary(drawn: Any) -> Estimate:
     return Estimate(flat.mean(axis=0, dtype=np.float64), low, high)
 
 
-def _of_em(data: Judged, found: Posterior) -> list[Estimate]:
+def _of_em(data: Judged, posterior: Posterior) -> list[Estimate]:
     """Return means and intervals of variational EM."""
-    lines = found.lines
+    lines = posterior.lines
     line = anchor(data, lines.bias, lines.scale)
     wide = norm.ppf(INTERVAL[1])
-    deviation = abs(line.scale) * np.sqrt(found.variance)
+    deviation = abs(line.scale) * np.sqrt(posterior.variance)
     if data.expert:
         every, expert = np.arange(data.items), np.full(data.items, data.judges - 1)
-        asked = data._replace(item=every, judge=expert, score=expected_scores(found, every, expert))
-        square = squared_errors(asked, found.truth, found.variance, lines)
-        deviation = np.sqrt(square + found.noise_rate[-1] / found.noise_shape[-1])
+        expert_data = data._replace(item=every, judge=expert, score=expected_scores(posterior, every, expert))
+        square = squared_errors(expert_data, posterior.truth, posterior.variance, lines)
+        deviation = np.sqrt(square + posterior.noise_rate[-1] / posterior.noise_shape[-1])
     deviation = wide * deviation
     bias, scale = line.lines(lines.bias, lines.scale)
     ratio = line.bias / line.scale
     variance = lines.bias_variance - 2 * ratio * lines.covariance + ratio**2 * lines.scale_variance
     bias_width, scale_width = wide * np.sqrt(variance), wide * np.sqrt(lines.scale_variance) / abs(line.scale)
-    high, low = (np.sqrt(1 / gamma.ppf(share, found.noise_shape, scale=1 / found.noise_rate)) for share in INTERVAL)
-    truth = line.truth(found.truth)
+    high, low = (
+        np.sqrt(1 / gamma.ppf(share, posterior.noise_shape, scale=1 / posterior.noise_rate)) for share in INTERVAL
+    )
+    truth = line.truth(posterior.truth)
     return [
         Estimate(truth, truth - deviation, truth + deviation),
         Estimate(bias, bias - bias_width, bias + bias_width),
         Estimate(scale, scale - scale_width, scale + scale_width),
-        Estimate(np.sqrt(found.noise_rate / found.noise_shape), low, high),
+        Estimate(np.sqrt(posterior.noise_rate / posterior.noise_shape), low, high),
     ]
 
 

@@ -119,11 +119,11 @@ class Case:
         votes, every = np.nan_to_num(self.votes), np.arange(self.fit.label.size)
         leads = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
         gain = self.fit.posterior[every, self.fit.label] - self.fit.posterior[every, votes.argmax(axis=1)]
-        against: Flags = leads & (gain > SAME) & ~self.given
+        against: Flags = leads & (gain > SAME) & ~self.is_gold
         return against
 
     @property
-    def given(self) -> Flags:
+    def is_gold(self) -> Flags:
         """Items whose truth was given to the fit (I)."""
         gold = self.fit.gold
         return np.zeros(self.fit.label.size, bool) if gold is None else np.asarray(gold >= 0)
@@ -131,7 +131,7 @@ class Case:
     @property
     def certainty(self) -> Floats:
         """The probability of the label of every item whose truth was not given (I')."""
-        every = np.flatnonzero(~self.given)
+        every = np.flatnonzero(~self.is_gold)
         chance: Floats = self.fit.posterior[every, self.fit.label[every]]
         return chance
 
@@ -140,7 +140,7 @@ class Case:
         """Truths that the fit did not use, and its posterior of these items (I', K)."""
         if self.truth is None:
             return None
-        chosen = np.flatnonzero((self.truth >= 0) & ~self.given)
+        chosen = np.flatnonzero((self.truth >= 0) & ~self.is_gold)
         return self.truth[chosen], self.fit.posterior[chosen]
 
     @cached_property

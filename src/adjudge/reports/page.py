@@ -136,11 +136,11 @@ def _parts(case: Case, progress: Progress) -> Iterator[tuple[str, Markup]]:
 def verdict(case: Case) -> Markup:
     """Return what a lead needs to know: contradictions, the figures of the verdict, and what to do next."""
     alarms = (element("p", line, class_="alarm", role="alert") for line in warnings_of(case))
-    shown = (
+    entries = (
         element("li", element("strong", tile.value), element("span", tile.name), element("small", tile.note))
         for tile in tiles(case)
     )
-    return join(*alarms, element("ul", *shown, class_="tiles"), todo_list(actions(case)))
+    return join(*alarms, element("ul", *entries, class_="tiles"), todo_list(actions(case)))
 
 
 def _method(case: Case, missing: Sequence[str]) -> Markup:

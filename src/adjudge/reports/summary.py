@@ -67,25 +67,25 @@ def tiles(case: Case) -> list[Tile]:
     >>> [tile[:2] for tile in tiles(build_case(adjudge.fit(judgments, "dawid-skene"), judgments))][1:]
     [('44', 'settled labels'), ('5', 'useful judges')]
     """
-    chance, shown = case.certainty, list[Tile]()
+    chance, figures = case.certainty, list[Tile]()
     if chance.size:
         sure = int((chance >= SURE).sum())
-        shown = [
+        figures = [
             _expected(case),
             Tile(f"{sure:,}", "settled labels", f"of {chance.size:,}: their probability is at least {SURE:.0%}"),
         ]
     if case.unused_truths is not None and case.unused_truths[0].size:
         right, size = _right(case)
-        shown.append(
+        figures.append(
             Tile(
                 f"{right / size:.0%}",
                 "right where the truth is known",
                 f"{right:,} of {size:,} labels; the fit did not use these truths",
             )
         )
-    if case.given.any():
-        shown.append(Tile(f"{int(case.given.sum()):,}", "truths given", "gold items, which are counted apart"))
-    return [*shown, _judge_tile(case)]
+    if case.is_gold.any():
+        figures.append(Tile(f"{int(case.is_gold.sum()):,}", "truths given", "gold items, which are counted apart"))
+    return [*figures, _judge_tile(case)]
 
 
 def actions(case: Case) -> list[Action]:
@@ -121,7 +121,7 @@ def basis(case: Case) -> list[str]:
         against = int(case.overruled.sum())
         share = against / case.certainty.size
         lines.append(f"The consensus differs from the vote on {_many(against, 'item')} ({share:.1%}).")
-    if case.given.any():
+    if case.is_gold.any():
         lines.append(_given_line(case))
     if len(fit.scale) > 1:
         text = agreement(judgments, draws=DRAWS).sentence
@@ -178,7 +178,7 @@ def _given_line(case: Case) -> str:
     """Return how the judges would have labelled the items whose truth was given."""
     truth, posterior = case.known_truths
     if not truth.size:
-        return f"The truth of {_many(int(case.given.sum()), 'item')} was given; nobody judged them."
+        return f"The truth of {_many(int(case.is_gold.sum()), 'item')} was given; nobody judged them."
     right = float((posterior.argmax(axis=1) == truth).mean())
     items = f"{_many(truth.size, 'item')} with a known truth"
     return f"Without being told, the consensus would be right on {right:.0%} of {items}."

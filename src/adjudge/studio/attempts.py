@@ -38,13 +38,13 @@ class Attempts:
 
     def begin(self, buckets: Sequence[Bucket], now: float) -> float:
         """Begin an attempt and return 0, or return the seconds to wait until one is allowed."""
-        taken: list[Bucket] = []
+        charged: list[Bucket] = []
         for bucket in buckets:
             wait = self._limiter.take(*bucket, now)
             if wait > 0:
-                self.succeed(taken)
+                self.succeed(charged)
                 return wait
-            taken.append(bucket)
+            charged.append(bucket)
         return 0.0
 
     def succeed(self, buckets: Sequence[Bucket]) -> None:

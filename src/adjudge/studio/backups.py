@@ -3,7 +3,7 @@
 The snapshot is SQLite, whatever the database is. The signing key is not in it. Sessions and invitations therefore end
 with a restore, and nobody can sign in with a stolen backup. ``head.json`` has the head of the record, sealed with the
 key like ``seal.json``, and the number of rows of every table. A restore writes to a new folder, and to a database
-without a record. It checks everything first, and seals the record anew, which the audit log says.
+without a record. It checks everything first, and seals the record again, which the audit log says.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Backup(NamedTuple):
     rows: Mapping[str, int]  # by table
 
     @property
-    def made(self) -> str:
-        """When it was made."""
+    def created(self) -> str:
+        """When it was created."""
         return datetime.fromtimestamp(self.seal.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -143,14 +143,14 @@ def restore(file: Path, folder: Path, erase: str = "", comments: bool = False) -
             _place_database(unpacked / DATABASE, url, unpacked, folder)
         (unpacked / HEAD).unlink(missing_ok=True)
         unpacked.replace(folder)  # complete or not at all; an empty folder is replaced
-    reason = f"restored from a backup of {backup.made}, entry {backup.seal.entry}"
+    reason = f"restored from a backup of {backup.created}, entry {backup.seal.entry}"
     with private_files():
         open_store(load_campaign(folder), accept=reason).close()
     return backup
 
 
 def _erase(database: Path, name: str, comments: bool) -> None:
-    """Write a SQLite file anew without the identity of a person."""
+    """Write a SQLite file again without the identity of a person."""
     new = database.with_name("erased.db")
     source, target = (open_engine(URL.create("sqlite", database=str(path))) for path in (database, new))
     try:

@@ -578,7 +578,7 @@ def _compose_sets(
     drawing, fixed = _with_drawn_gold(settings, True), _with_drawn_gold(settings, False)
     sets, notes = compose_sets(gold, drawing, np.random.default_rng(seed), pairs)
     if _enough_to_draw(gold, sets, settings):
-        return drawing, sets, [*notes, "gold sets are drawn anew for each judge (assignment.draw_gold is true)"]
+        return drawing, sets, [*notes, "gold sets are drawn separately for each judge (assignment.draw_gold is true)"]
     sets, notes = compose_sets(gold, fixed, np.random.default_rng(seed), pairs)
     if settings.assignment.draw_gold:
         notes.append("there are too few graded documents to draw gold sets: assignment.draw_gold is set to false")

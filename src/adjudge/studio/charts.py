@@ -45,8 +45,8 @@ class Moment(NamedTuple):
 class Pair(NamedTuple):
     """How often two judges gave the same label to the items that both judged."""
 
-    one: int  # person
-    two: int
+    first: int  # person
+    second: int
     shared: int
     agreed: int
     expected: float  # if they judge independently of each other, as accurately as the consensus estimates
@@ -170,9 +170,9 @@ def pair_agreements(rows: AcceptedJudgments, belief: Floats, person: Codes, conf
     return [pairs[i] for i in chosen]
 
 
-def _both(one: Floats, two: Floats) -> Floats:
+def _both(first: Floats, second: Floats) -> Floats:
     """Return how often two judges give the same label to a truth, from their rows of confusions (N, 2)."""
-    return np.asarray((one * two).sum(axis=1))
+    return np.asarray((first * second).sum(axis=1))
 
 
 class OverTime(NamedTuple):

@@ -92,11 +92,11 @@ def accepted_judgments(connection: Connection, gold: Mapping[Pair, Gold]) -> Acc
     overruled = _overruled(connection)
     columns = select(items.c.id, items.c.topic, items.c.document)
     pairs = {number: (topic, document) for number, topic, document in connection.execute(columns)}
-    known = {number: gold[pair].grade for number, pair in pairs.items() if pair in gold and number not in overruled}
-    labels = {number: int(grade >= 1) for number, grade in known.items()}
+    grades = {number: gold[pair].grade for number, pair in pairs.items() if pair in gold and number not in overruled}
+    labels = {number: int(grade >= 1) for number, grade in grades.items()}
     item, person, relevance, at, rank, assignment = _columns(connection)
     last = max(pairs, default=0)
-    return AcceptedJudgments(item, person, relevance, at, last, names, labels, pairs, rank, assignment, known)
+    return AcceptedJudgments(item, person, relevance, at, last, names, labels, pairs, rank, assignment, grades)
 
 
 def mark(connection: Connection, gold: Mapping[Pair, Gold]) -> str:
@@ -225,9 +225,9 @@ def item_grades(rows: AcceptedJudgments) -> ItemGrades | None:
     ids, people = np.unique(rows.item), np.unique(rows.person)
     topics, topic = np.unique([rows.pairs[number][0] for number in ids.tolist()], return_inverse=True)
     ids, topic = ids[np.argsort(topic, kind="stable")], np.sort(topic)  # items of a topic are adjacent
-    place = np.zeros(rows.items + 1, np.int64)
-    place[ids] = np.arange(ids.size)
-    item, judge = place[rows.item], np.searchsorted(people, rows.person)
+    position = np.zeros(rows.items + 1, np.int64)
+    position[ids] = np.arange(ids.size)
+    item, judge = position[rows.item], np.searchsorted(people, rows.person)
     names: dict[str, Any] = {
         "items": pl.Series("item", ids),
         "judges": pl.Series("judge", people),
@@ -294,8 +294,8 @@ def _fit_model(judgments: Judgments, gold: Codes, model: str, earlier: Fit | Non
     def infer(name: str, start: Fit | None = None) -> Fit:
         quickest = model_named(name).inferences[-1]
         options: dict[str, Any] = {"inference": quickest, "workers": 1, "ties": "first"}
-        own = name == VOTES or model_named(name).by_kind  # votes stay votes, and the consensus calibrates itself
-        options["calibrate"] = None if own else SOFTENED
+        as_is = name == VOTES or model_named(name).by_kind  # votes stay votes, and the consensus calibrates itself
+        options["calibrate"] = None if as_is else SOFTENED
         if quickest == "map":
             options["tolerance"] = TOLERANCE
         return fit(judgments, name, gold, start=start, **options)
@@ -581,10 +581,10 @@ def _iterate_items(
     )
     if within is not None:
         query = query.where(items.c.id.between(within.start, within.stop - 1))
-    place = {} if grades is None else {number: i for i, number in enumerate(grades.item.tolist())}
+    position = {} if grades is None else {number: i for i, number in enumerate(grades.item.tolist())}
     for item, topic, document, n in connection.execution_options(yield_per=2_000).execute(query):
         if item < len(belief) and np.isfinite(belief[item]):
-            yield ItemBelief(item, topic, document, float(belief[item]), n, *_grade_fields(grades, place.get(item)))
+            yield ItemBelief(item, topic, document, float(belief[item]), n, *_grade_fields(grades, position.get(item)))
 
 
 def _grade_fields(grades: ItemGrades | None, i: int | None) -> tuple[Any, ...]:

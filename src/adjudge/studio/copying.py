@@ -85,17 +85,17 @@ def find_pairs(fit: Fit, judgments: Judgments, rows: AcceptedJudgments) -> Pairs
 
 def _common_gold(rows: AcceptedJudgments, first: int, second: int) -> tuple[int, int]:
     """Return how many gold items two people judged, and to how many they gave the same wrong answer."""
-    one, other = (_answers_to_gold(rows, person) for person in (first, second))
-    common = one.keys() & other.keys()
-    return len(common), sum(one[item] == other[item] != rows.gold[item] for item in common)
+    first_answers, second_answers = (_answers_to_gold(rows, person) for person in (first, second))
+    common = first_answers.keys() & second_answers.keys()
+    return len(common), sum(first_answers[item] == second_answers[item] != rows.gold[item] for item in common)
 
 
 def _answers_to_gold(rows: AcceptedJudgments, person: int) -> dict[int, int]:
     """Return a person's answers to gold."""
-    own = rows.person == person
+    by_person = rows.person == person
     return {
         item: label
-        for item, label in zip(rows.item[own].tolist(), rows.relevance[own].tolist(), strict=True)
+        for item, label in zip(rows.item[by_person].tolist(), rows.relevance[by_person].tolist(), strict=True)
         if item in rows.gold
     }
 

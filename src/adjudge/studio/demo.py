@@ -350,5 +350,5 @@ async def _work_through(
 
 def judgments_left(ledger: Ledger) -> int:
     """Return how many judgments are still to be given out."""
-    items, wanted = ledger.items, ledger.campaign.settings.redundancy.judgments
-    return int(np.maximum(wanted - items.judged - items.leased, 0)[items.pooled].sum())
+    items, per_item = ledger.items, ledger.campaign.settings.redundancy.judgments
+    return int(np.maximum(per_item - items.judged - items.leased, 0)[items.pooled].sum())

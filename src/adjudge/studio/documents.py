@@ -121,11 +121,13 @@ def _mark(path: Path, most_bytes: int) -> list[Any]:
 def _kept_index(path: Path, most_bytes: int) -> Documents | None:
     """Return the documents of a file that has not changed since its index was kept; None if it has."""
     try:
-        kept = json.loads((path.parent / INDEX_FILE).read_text("utf-8"))
-        if kept["mark"] != _mark(path, most_bytes):
+        index = json.loads((path.parent / INDEX_FILE).read_text("utf-8"))
+        if index["mark"] != _mark(path, most_bytes):
             return None
-        numbers = {name: number for number, name in enumerate(kept["names"])}
-        return Documents(path, numbers, array("q", kept["starts"])) if 2 * len(numbers) == len(kept["starts"]) else None
+        numbers = {name: number for number, name in enumerate(index["names"])}
+        return (
+            Documents(path, numbers, array("q", index["starts"])) if 2 * len(numbers) == len(index["starts"]) else None
+        )
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
@@ -145,8 +147,8 @@ def keep_index(documents: Documents, most_bytes: int) -> None:
 
 def read_documents(path: Path, most_bytes: int, problems: Problems) -> Documents | None:
     """Index a file of documents and note its problems; None if it cannot be read."""
-    if (kept := _kept_index(path, most_bytes)) is not None:
-        return kept
+    if (documents := _kept_index(path, most_bytes)) is not None:
+        return documents
     try:
         with open(path, "rb") as file:
             numbers, starts = _index(file, most_bytes, problems)

@@ -164,8 +164,8 @@ def drawable_gold(gold: Mapping[Pair, Gold], sets: Sequence[FixedSet], settings:
     """
     if not (settings.assignment.draw_gold and settings.assignment.gold_sets):
         return ()
-    taken = {pair for fixed in sets if fixed.use != "gold" for pair in fixed.pairs}
-    free = [pair for pair in gold if pair not in taken]
+    reserved = {pair for fixed in sets if fixed.use != "gold" for pair in fixed.pairs}
+    free = [pair for pair in gold if pair not in reserved]
     counts = Counter((topic, gold[topic, document].grade) for topic, document in free)
     needs = [Counter(grades) for grades in set_costs(settings.assignment.documents, settings.gate)]
     able = {

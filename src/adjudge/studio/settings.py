@@ -116,7 +116,7 @@ class Assignment(Table):
     gold_sets: int = Field(default=1, ge=0, le=100, description="how many of these sets are gold, at random positions")
     draw_gold: bool = Field(
         default=False,
-        description="draw gold sets anew for each judge from gold.csv, not the fixed ones of sets.csv",
+        description="draw gold sets separately for each judge from gold.csv, not the fixed ones of sets.csv",
     )
     lease_minutes: int = Field(
         default=60, ge=1, le=10_080, description="minutes without an answer after which the work goes to other judges"

@@ -202,10 +202,10 @@ def roles(studios: Iterable[tuple[str, Studio]], find: str = "") -> dict[str, di
     Names that differ only in upper and lower case are one person's, as they are when people sign in. Those who have a
     desk are first. Only names that contain ``find`` are returned.
     """
-    found: dict[str, tuple[str, dict[str, str]]] = {}
+    by_person: dict[str, tuple[str, dict[str, str]]] = {}
     for campaign, studio in studios:
         for person in list(studio.ledger.people.values()):
             if person.outside is None and find.casefold().strip() in person.name.casefold():
-                found.setdefault(person.name.casefold(), (person.name, {}))[1][campaign] = person.role
-    people = sorted(found.values(), key=lambda row: ({*row[1].values()} == {"judge"}, row[0].casefold()))
+                by_person.setdefault(person.name.casefold(), (person.name, {}))[1][campaign] = person.role
+    people = sorted(by_person.values(), key=lambda row: ({*row[1].values()} == {"judge"}, row[0].casefold()))
     return dict(people)

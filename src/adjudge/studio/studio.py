@@ -156,7 +156,7 @@ class Studio:
             await asyncio.sleep(TICK)
 
     async def _watch_growth(self) -> None:
-        """Pause the campaign if its database grows too fast; once it was resumed, growth is counted anew."""
+        """Pause the campaign if its database grows too fast; once it was resumed, growth is counted from zero."""
         growth = Growth(1_000_000 * self.campaign.settings.limits.growth_megabytes_per_day)
         while True:
             growth.most = 1_000_000 * self.campaign.settings.limits.growth_megabytes_per_day

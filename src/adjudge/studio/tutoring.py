@@ -33,8 +33,8 @@ def tutoring_files(lessons: Iterable[Lesson], documents: int = 5) -> dict[str, b
     for topic, document in gold:
         by_topic.setdefault(topic, []).append(document)
     sets = [
-        FixedSet(f"tutor-{topic}-{first // documents + 1}", "qualification", topic, tuple(found[first:][:documents]))
-        for topic, found in by_topic.items()
-        for first in range(0, len(found) - documents + 1, documents)
+        FixedSet(f"tutor-{topic}-{first // documents + 1}", "qualification", topic, tuple(names[first:][:documents]))
+        for topic, names in by_topic.items()
+        for first in range(0, len(names) - documents + 1, documents)
     ]
     return {GOLD_FILE: gold_text(gold).encode(), SETS_FILE: sets_text(sets).encode()}

@@ -135,7 +135,7 @@ def test_values_of_several_lines_are_replaced_whole():
 
 @pytest.mark.parametrize("text", ["gate = {binary = 0.9}\n", "gate.binary = 0.9\n", "", '["gate"]\n"binary" = 0.9\n'])
 def test_every_way_to_write_settings_can_be_changed(text):
-    """If a value cannot be replaced in place, all settings are written anew."""
+    """If a value cannot be replaced in place, all settings are written again."""
     changed, _ = read_form({"gate.binary": "0.8", "gate.ndcg": "0.5"}, settings_of(text))
     assert settings_of(edited_settings(text, changed)) == changed
 

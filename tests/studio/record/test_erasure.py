@@ -75,7 +75,7 @@ def test_the_name_goes_and_the_judgments_stay(erased):
         assert (json.loads(first["detail"])["entry"], json.loads(first["detail"])["head"]) == created.head
         contained, sentence = compare_head(connection, created.head[1])
         assert not contained  # anybody who writes a new record can write this into it
-        assert "ended with the head that was noted down when it was written anew to erase a person" in sentence
+        assert "ended with the head that was noted down when it was written again to erase a person" in sentence
 
 
 def test_an_id_of_a_crowd_platform_goes_too(erased):

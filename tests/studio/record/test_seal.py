@@ -119,7 +119,7 @@ def test_an_old_file_that_was_put_back_is_refused_until_somebody_accepts_it(file
     with pytest.raises(InputError, match="ends earlier than the sealed head"):
         open_again(created)
     (note,) = open_again(created, accept="accepted in a test")
-    assert note.startswith("accepted in a test: the record was sealed anew, at entry")
+    assert note.startswith("accepted in a test: the record was sealed again, at entry")
     assert open_again(created) == ()
     assert faults(created) == []
     with sqlite3.connect(database) as file:
@@ -155,7 +155,7 @@ def test_a_campaign_is_not_served_on_the_database_of_another(crowd, tmp_path, mo
 
 
 def test_a_folder_may_be_renamed_copied_and_unpacked(file_crowd, tmp_path):
-    """The seal names no path; a copy without it, such as an unpacked backup, is sealed anew with a note."""
+    """The seal names no path; a copy without it, such as an unpacked backup, is sealed again with a note."""
     created = worked(file_crowd)
     created.folder = created.folder.rename(tmp_path / "renamed")
     assert open_again(created) == ()

@@ -68,8 +68,8 @@ def encode(data: pd.DataFrame, true_labels: pd.Series | None = None) -> Answers:
     table = data[COLUMNS]
     task, tasks = codes(table["task"], sort=False)
     worker, workers = codes(table["worker"])
-    given = table["label"] if true_labels is None else pd.concat([table["label"], true_labels])
-    label, labels = codes(given)
+    values = table["label"] if true_labels is None else pd.concat([table["label"], true_labels])
+    label, labels = codes(values)
     return Answers(task, worker, label[: len(table)], tasks, workers, labels)
 
 

@@ -106,8 +106,8 @@ class ClosestToAverage:
         """Choose an answer per task; aggregated or true embeddings, indexed by task, stand for the mean."""
         embedded = embed(data)
         mean = embedded.weighted_means(np.ones(len(data)))
-        for known in (true_embeddings if aggregated_embeddings is None else None, aggregated_embeddings):
-            is_known, values = true_means(embedded, known)
+        for replacement in (true_embeddings if aggregated_embeddings is None else None, aggregated_embeddings):
+            is_known, values = true_means(embedded, replacement)
             mean[is_known] = values
         pairs = zip(embedded.embedding, mean[embedded.task], strict=True)
         distance = np.array([float(self.distance(vector, center)) for vector, center in pairs])
@@ -162,7 +162,7 @@ class RASA:
         """Set means and reliabilities for answers with a local reliability (N), and return the weights of answers."""
         from scipy.special import chdtri
 
-        is_known, known = true_means(embedded, true_embeddings)
+        is_known, true_mean = true_means(embedded, true_embeddings)
         J = len(embedded.workers)
         prior = chdtri(np.bincount(embedded.worker, minlength=J).astype(float), self.alpha / 2)
         skill, before = np.ones(J), np.empty(0)
@@ -170,7 +170,7 @@ class RASA:
 
         def means() -> Floats:
             mean = embedded.weighted_means(skill[embedded.worker] * local)
-            mean[is_known] = known
+            mean[is_known] = true_mean
             return mean
 
         mean = means()
@@ -249,8 +249,8 @@ class HRRASA(RASA):
         unknown = pd.Series(np.nan, others)
         self.skills_, self.prior_skills_ = pd.concat([self.skills_, unknown]), pd.concat([self.prior_skills_, unknown])
         vectors = [np.asarray(vector, float).ravel() for vector in alone["embedding"]]
-        own = pd.Series(vectors, pd.Index(alone["task"], name="task"), dtype=object)
-        self.aggregated_embeddings_ = pd.concat([self.aggregated_embeddings_, own])
+        means = pd.Series(vectors, pd.Index(alone["task"], name="task"), dtype=object)
+        self.aggregated_embeddings_ = pd.concat([self.aggregated_embeddings_, means])
         self.weights_ = pd.concat([self.weights_, alone[["task", "worker"]].assign(weight=np.nan)])
         if self.calculate_ranks:
             self.ranks_ = pd.concat([self.ranks_, alone[["task", "output"]].assign(rank=np.nan)])

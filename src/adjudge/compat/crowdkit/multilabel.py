@@ -38,12 +38,12 @@ class BinaryRelevance:
         if not len(table):
             self.labels_ = pd.Series(dtype=float, name="agg_label")
             return self
-        given = table["label"].explode().dropna()
-        label, labels = codes(given)
+        exploded = table["label"].explode().dropna()
+        label, labels = codes(exploded)
         tasks = codes(table["task"])[1]
         chosen: list[list[Any]] = [[] for _ in tasks]
         order = np.argsort(label, kind="stable")
-        rows = np.split(given.index.to_numpy()[order], np.cumsum(np.bincount(label))[:-1])  # answers with each label
+        rows = np.split(exploded.index.to_numpy()[order], np.cumsum(np.bincount(label))[:-1])  # answers with each label
         for name, with_label in zip(labels.tolist(), rows, strict=True):
             has_label = np.zeros(len(table), np.int64)
             has_label[with_label] = 1

@@ -44,12 +44,12 @@ def entropy_threshold(
         return answers.copy(deep=False)
     entropy: pd.Series = uncertainty(frequent, workers_skills, compute_by="worker", aggregate=False)
     removed = entropy.index[entropy <= np.percentile(entropy, percentile)]
-    kept = answers[~answers["worker"].isin(removed)]
-    if len(kept) <= len(answers) // 2:
+    remaining = answers[~answers["worker"].isin(removed)]
+    if len(remaining) <= len(answers) // 2:
         warnings.warn(
             "Removed >= 1/2 of answers with entropy_threshold. This might lead to poor annotation quality. "
             "Lower percentile, or raise min_answers.",
             AdjudgeWarning,
             stacklevel=2,
         )
-    return kept
+    return remaining

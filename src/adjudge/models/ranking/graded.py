@@ -176,8 +176,8 @@ def tempered(chance: Floats, prior: GradePrior, base: Floats, weight: float) -> 
     label /= label.sum(axis=1, keepdims=True)
     result: Floats = chance * (label / np.maximum(of_label, LEAST))[:, prior.label]
     result /= result.sum(axis=1, keepdims=True)
-    known = prior.gold >= 0
-    result[known] = np.eye(chance.shape[1])[prior.gold[known]]
+    has_gold = prior.gold >= 0
+    result[has_gold] = np.eye(chance.shape[1])[prior.gold[has_gold]]
     return result
 
 

@@ -29,8 +29,8 @@ class Account(NamedTuple):
 
 def list_accounts(ledger: Ledger, now: float, find: str = "") -> list[Account]:
     """Return people whose name contains a text, at most ``MOST_LISTED``: those of the desk first, then by name."""
-    wanted = people.name_key(find)
-    named = (person for person in ledger.people.values() if wanted in person.name.casefold())
+    key = people.name_key(find)
+    named = (person for person in ledger.people.values() if key in person.name.casefold())
     rows = [Account(person.id, person.name, person.role, sign_in_way(person)) for person in named]
     return sorted(rows, key=lambda row: (row.role == "judge", row.name.casefold()))[:MOST_LISTED]
 
@@ -39,7 +39,7 @@ def sign_in_way(person: Person) -> str:
     """Return how a person signs in, in words."""
     if person.outside:
         return "program" if person.outside.startswith("model:") else person.outside.partition(":")[0]
-    ways = [way for way, given in (("password", person.password), ("OpenID Connect", person.openid)) if given]
+    ways = [kind for kind, value in (("password", person.password), ("OpenID Connect", person.openid)) if value]
     return " or ".join(ways) or "not yet"
 
 

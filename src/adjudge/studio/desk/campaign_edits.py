@@ -111,8 +111,8 @@ async def _prepare(studio: Studio, edit: Edit) -> Prepared:
         raise Refused(409, "files", changed_outside(outside))
     as_is = {file: sha256 for file, sha256 in recorded.items() if file not in outside}
     prepared = await asyncio.to_thread(stage_edit, studio.campaign, edit, as_is)
-    gone = await asyncio.to_thread(removed_items, studio.ledger.items.pairs, studio.campaign, prepared.campaign)
-    if problems := await studio.look(refusals, prepared.campaign, gone):
+    removed = await asyncio.to_thread(removed_items, studio.ledger.items.pairs, studio.campaign, prepared.campaign)
+    if problems := await studio.look(refusals, prepared.campaign, removed):
         raise EditProblems(problems)
     return prepared
 
@@ -181,7 +181,7 @@ def _judged_pairs(campaign: Campaign) -> set[Pair]:
     return {pair for pair in (*campaign.pool, *fixed) if pair not in campaign.gold}
 
 
-def refusals(ledger: Ledger, now: float, new: Campaign, gone: Sequence[int]) -> list[str]:
+def refusals(ledger: Ledger, now: float, new: Campaign, removed: Sequence[int]) -> list[str]:
     """Return why a running studio cannot work with changed files, one sentence each."""
     old = ledger.campaign
     problems = [
@@ -189,7 +189,7 @@ def refusals(ledger: Ledger, now: float, new: Campaign, gone: Sequence[int]) -> 
         for name, reason in FIXED.items()
         if value_of(old.settings, BY_NAME[name]) != value_of(new.settings, BY_NAME[name])
     ]
-    in_use = [number for number in gone if _is_in_use(ledger, number)]
+    in_use = [number for number in removed if _is_in_use(ledger, number)]
     if ledger.archived:
         problems.append("the campaign is archived: reopen it on the page Overview first")
     if in_use:

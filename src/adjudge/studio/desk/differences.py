@@ -166,10 +166,10 @@ def _worst_rates(rows: Sequence[GateRow]) -> dict[str, float]:
 
 def revision_differences(connection: Connection, number: int) -> list[Line]:
     """Return the lines in which a revision differs from the one before; all of its lines if it is the first."""
-    found = read_revision(connection, number)
-    if found is None:
+    stored = read_revision(connection, number)
+    if stored is None:
         raise UsageError(f"there is no revision {number}")
-    revision, content = found
+    revision, content = stored
     if content is None:
         return [Line(" ", f"of {revision.file} only the SHA-256 is kept: {revision.sha256}")]
     before = content_before(connection, revision)

@@ -75,12 +75,12 @@ def item_table(connection: Connection, ledger: Ledger) -> ItemTable:
     size = len(pool.pooled)  # items that were added later have no state yet
     pairs = pool.pairs[:size]
     names = sorted({topic for topic, _ in pairs})
-    place = {name: index for index, name in enumerate(names)}
-    topic = np.array([place[name] for name, _ in pairs], np.int64)
+    position = {name: index for index, name in enumerate(names)}
+    topic = np.array([position[name] for name, _ in pairs], np.int64)
     document = _positions([name for _, name in pairs])
     counted: list[Codes] = [np.zeros(size, np.int64) for _ in range(3)]
-    given = [func.count(case((condition, 1))) for condition in _LABELS]
-    query = select(judgments.c.item, *given).where(stands()).group_by(judgments.c.item)
+    label_counts = [func.count(case((condition, 1))) for condition in _LABELS]
+    query = select(judgments.c.item, *label_counts).where(stands()).group_by(judgments.c.item)
     _fill(counted, connection.execute(query))
     contested: list[Codes] = [np.zeros(size, np.int64) for _ in range(2)]
     joined = contests.outerjoin(rulings, rulings.c.contest == contests.c.id)
@@ -94,8 +94,8 @@ def item_table(connection: Connection, ledger: Ledger) -> ItemTable:
     judged, leased = pool.judged[:size].astype(np.int64), pool.leased[:size].astype(np.int64)
     settled = settled_items(belief, judged, campaign.settings.redundancy)
     state = np.where(pool.pooled, np.where(settled, 2, np.minimum(judged, 1)), -1)
-    known = (counted[0] + counted[1] > 0) & (ledger.belief is not None)
-    relevance = np.where(gold >= 0, (gold > 0).astype(float), np.where(known, belief, np.nan))
+    has_belief = (counted[0] + counted[1] > 0) & (ledger.belief is not None)
+    relevance = np.where(gold >= 0, (gold > 0).astype(float), np.where(has_belief, belief, np.nan))
     order = np.empty(size, np.int64)
     order[np.lexsort((document, topic))] = np.arange(size)
     relevant, irrelevant, unsure = counted
@@ -166,19 +166,19 @@ def _refuse(name: str, value: str, expected: str) -> None:
     raise Refused(422, name, f"{name} is {quote(value)}, expected {expected}.")
 
 
-def choose_items(connection: Connection, table: ItemTable, wanted: ItemFilter, ledger: Ledger, sort: str) -> Codes:
+def choose_items(connection: Connection, table: ItemTable, item_filter: ItemFilter, ledger: Ledger, sort: str) -> Codes:
     """Return the ids of the items of a filter, sorted by a column of ``SORTS`` (with a minus: the largest first)."""
     chosen = np.ones(table.topic.size, bool)
     chosen[0] = False
-    for condition in _conditions(table, wanted, ledger.campaign.settings.redundancy.target):
+    for condition in _conditions(table, item_filter, ledger.campaign.settings.redundancy.target):
         chosen &= condition
-    if wanted.find:
-        chosen &= _matches(connection, table, wanted.find, ledger)
+    if item_filter.find:
+        chosen &= _matches(connection, table, item_filter.find, ledger)
     ids = np.flatnonzero(chosen)
     return ids[np.lexsort((table.order[ids], *_sort_key(table, sort, ids)))]
 
 
-def _conditions(table: ItemTable, wanted: ItemFilter, target: float) -> Iterator[Flags]:
+def _conditions(table: ItemTable, item_filter: ItemFilter, target: float) -> Iterator[Flags]:
     """Yield which items each field of a filter leaves."""
     judged = table.judged
     flags = {
@@ -188,38 +188,38 @@ def _conditions(table: ItemTable, wanted: ItemFilter, target: float) -> Iterator
         "assigned": table.leased > 0,
     }
     for name, flag in flags.items():
-        if answer := getattr(wanted, name):
+        if answer := getattr(item_filter, name):
             yield flag == (answer == "yes")
-    if wanted.topic:
-        yield table.topic == (table.topics.index(wanted.topic) if wanted.topic in table.topics else -1)
-    if wanted.state:
-        yield table.state == list(STATES).index(wanted.state)
-    if wanted.label:
-        yield (table.relevance >= 0.5) == (wanted.label == "relevant")
+    if item_filter.topic:
+        yield table.topic == (table.topics.index(item_filter.topic) if item_filter.topic in table.topics else -1)
+    if item_filter.state:
+        yield table.state == list(STATES).index(item_filter.state)
+    if item_filter.label:
+        yield (table.relevance >= 0.5) == (item_filter.label == "relevant")
         yield ~np.isnan(table.relevance)
-    if wanted.contested:
-        yield (table.waiting if wanted.contested == "open" else table.contested) > 0
-    if wanted.low:
-        yield 100 * table.relevance >= float(wanted.low)
-    if wanted.high:
-        yield 100 * table.relevance <= float(wanted.high)
-    if wanted.least:
-        yield judged >= float(wanted.least)
-    if wanted.most:
-        yield judged <= float(wanted.most)
+    if item_filter.contested:
+        yield (table.waiting if item_filter.contested == "open" else table.contested) > 0
+    if item_filter.low:
+        yield 100 * table.relevance >= float(item_filter.low)
+    if item_filter.high:
+        yield 100 * table.relevance <= float(item_filter.high)
+    if item_filter.least:
+        yield judged >= float(item_filter.least)
+    if item_filter.most:
+        yield judged <= float(item_filter.most)
 
 
 def _matches(connection: Connection, table: ItemTable, find: str, ledger: Ledger) -> Flags:
     """Return the items whose document's name contains a text, or whose topic does in its name or query."""
     text = find.lower()
-    found = np.zeros(table.topic.size, bool)
+    matches = np.zeros(table.topic.size, bool)
     query = select(items.c.id).where(func.lower(items.c.document).contains(text, autoescape=True))
     ids = np.fromiter(connection.scalars(query), np.int64)
-    found[ids[ids < found.size]] = True
+    matches[ids[ids < matches.size]] = True
     topics = ledger.campaign.topics
     queries = (topics[name].query if name in topics else "" for name in table.topics)
     matching = [text in f"{name}\n{query}".lower() for name, query in zip(table.topics, queries, strict=True)]
-    return np.asarray(found | np.array(matching, bool)[table.topic])
+    return np.asarray(matches | np.array(matching, bool)[table.topic])
 
 
 def _sort_key(table: ItemTable, sort: str, ids: Codes) -> tuple[Any, ...]:
@@ -262,7 +262,7 @@ def item_rows(table: ItemTable, ids: Codes, ledger: Ledger) -> Iterator[ItemRow]
     states = (*STATES, "")  # -1 is the last
     for i in ids.tolist():
         relevance = float(table.relevance[i])
-        known = relevance == relevance
+        has_relevance = relevance == relevance
         waiting, contested = int(table.waiting[i]), int(table.contested[i])
         topic, document = ledger.items.pairs[i]
         yield ItemRow(
@@ -270,8 +270,8 @@ def item_rows(table: ItemTable, ids: Codes, ledger: Ledger) -> Iterator[ItemRow]
             topic,
             document,
             states[table.state[i]],
-            LABELS[relevance >= 0.5] if known else "",
-            relevance if known else None,
+            LABELS[relevance >= 0.5] if has_relevance else "",
+            relevance if has_relevance else None,
             int(table.judged[i]),
             int(table.relevant[i]),
             int(table.irrelevant[i]),

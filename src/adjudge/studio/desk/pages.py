@@ -319,12 +319,12 @@ def items_page(
     connection: Connection, table: ItemTable, ledger: Ledger, fields: Mapping[str, str], page: int = 1
 ) -> dict[str, Any]:
     """Return the values of the list of items: those that fit the fields of its address."""
-    wanted, sort = read_filter(fields), fields.get("sort", "")
+    item_filter, sort = read_filter(fields), fields.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else ""
-    ids = choose_items(connection, table, wanted, ledger, sort)
+    ids = choose_items(connection, table, item_filter, ledger, sort)
     number, part = page_of(ids.size, page)
     rows = list(item_rows(table, ids[part], ledger))
-    return {"items": Listing(rows, int(ids.size), number, sort=sort, query=wanted.query), "wanted": wanted}
+    return {"items": Listing(rows, int(ids.size), number, sort=sort, query=item_filter.query), "wanted": item_filter}
 
 
 def item_page(connection: Connection, ledger: Ledger, number: int) -> dict[str, Any]:

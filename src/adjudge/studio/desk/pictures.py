@@ -312,16 +312,16 @@ def seconds_picture(bars: Sequence[int], gate: float) -> Picture | None:
         below = index + 1 < len(EDGES) and EDGES[index + 1] <= gate
         fast += n if below else 0
         height = (bottom - top) * n / highest
-        place = left + index * wide
+        x = left + index * wide
         words = tag("title", f"{_seconds(index)}: {n:,} documents")
         kind = "bar below" if below else "bar"
-        parts.append(tag("rect", words, x=place + 1, y=bottom - height, width=wide - 2, height=height, class_=kind))
-        parts.append(_text(place + wide / 2, bottom - height - 4, _percent(n / total) if n else "", "middle", "value"))
-        parts.append(_text(place, bottom + 20, str(EDGES[index]), "middle"))
+        parts.append(tag("rect", words, x=x + 1, y=bottom - height, width=wide - 2, height=height, class_=kind))
+        parts.append(_text(x + wide / 2, bottom - height - 4, _percent(n / total) if n else "", "middle", "value"))
+        parts.append(_text(x, bottom + 20, str(EDGES[index]), "middle"))
     parts.append(_text(right, bottom + 42, "seconds per document", "end", "axis"))
     if gate > 0:
-        place = left + wide * min(_edge_position(gate), used)
-        parts += [_line(place, top - 12, place, bottom, "limit"), _text(place + 5, top - 3, f"gate: {gate:g} s")]
+        x = left + wide * min(_edge_position(gate), used)
+        parts += [_line(x, top - 12, x, bottom, "limit"), _text(x + 5, top - 3, f"gate: {gate:g} s")]
     middle = _median_bar(bars)
     says = f"Half of {total:,} documents took at least {EDGES[middle]} seconds"
     says += f"; {_percent(fast / total)} took less than the {gate:g} seconds of the gate." if gate > 0 else "."
@@ -370,13 +370,13 @@ def pairs_picture(pairs: Sequence[Pair], judges: int, names: Mapping[int, str]) 
     """
     if not pairs:
         return None
-    people = sorted({pair.one for pair in pairs} | {pair.two for pair in pairs}, key=lambda n: names.get(n, ""))
+    people = sorted({pair.first for pair in pairs} | {pair.second for pair in pairs}, key=lambda n: names.get(n, ""))
     complete = len(pairs) * 2 <= judges * (judges - 1) and len(people) <= NAMED and len(people) == judges
     picture = _matrix(pairs, people, names) if complete else _strongest(pairs, names)
     head = ("Judges", "Shared items", "Same label", "Expected", "Standard errors above")
     rows = [
         (
-            f"{names.get(pair.one, pair.one)} and {names.get(pair.two, pair.two)}",
+            f"{names.get(pair.first, pair.first)} and {names.get(pair.second, pair.second)}",
             f"{pair.shared:,}",
             _percent(pair.agreed / pair.shared),
             _percent(pair.expected / pair.shared),
@@ -392,13 +392,13 @@ def _matrix(pairs: Sequence[Pair], people: Sequence[int], names: Mapping[int, st
     left, top = 110.0, 12.0
     cell = min((WIDTH - left) / max(len(people) - 1, 1), 58.0)
     tall = min(cell, 30.0)
-    place = {person: index for index, person in enumerate(people)}
+    position = {person: index for index, person in enumerate(people)}
     parts = []
     for pair in pairs:
-        column, row = sorted((place[pair.one], place[pair.two]))
+        column, row = sorted((position[pair.first], position[pair.second]))
         share = pair.agreed / pair.shared
         x, y = left + column * cell, top + (row - 1) * tall
-        words = f"{names.get(pair.one)} and {names.get(pair.two)}: {pair.agreed} of {pair.shared} items"
+        words = f"{names.get(pair.first)} and {names.get(pair.second)}: {pair.agreed} of {pair.shared} items"
         shade = sum(share >= limit for limit in SHADES)
         box = {"x": x + 1, "y": y + 1, "width": cell - 2, "height": tall - 2}
         parts.append(tag("rect", tag("title", words), **box, class_=f"cell shade-{shade}"))
@@ -429,7 +429,7 @@ def _strongest(pairs: Sequence[Pair], names: Mapping[int, str]) -> tuple[Markup,
     parts += [_text(x(share), bottom + 18, _percent(share), "middle") for share in (0.0, 0.5, 1.0)]
     for index, pair in enumerate(pairs):
         y = top + (index + 0.5) * tall
-        who = f"{_short(names.get(pair.one, ''), 14)} and {_short(names.get(pair.two, ''), 14)}"
+        who = f"{_short(names.get(pair.first, ''), 14)} and {_short(names.get(pair.second, ''), 14)}"
         expected, agreed = x(pair.expected / pair.shared), x(pair.agreed / pair.shared)
         parts += [_text(left - 10, y + 4, who, "end", "name"), _line(expected, y, agreed, y, "interval")]
         parts.append(tag("circle", cx=expected, cy=y, r=4.0, class_="dot hollow"))

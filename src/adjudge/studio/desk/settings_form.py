@@ -178,7 +178,7 @@ def _parse(setting: Setting, text: str) -> Any:
 def edited_settings(text: str, settings: Settings) -> str:
     """Return the text of campaign.toml with these settings; comments and order stay if that is possible.
 
-    If it is not (for example because a table is written in one line), every setting is written anew.
+    If it is not (for example because a table is written in one line), every setting is written again.
     """
     before, edited = read_settings(text, Problems()), text
     for setting in SETTINGS:

@@ -59,18 +59,20 @@ def attach(store: Store, folder: Path, key: bytes, accept: str = "") -> tuple[st
     if problem and not accept:
         raise InputError(f"{problem}; {PUT_BACK}; {RESEAL}", address(store.url))
     reason = accept or _reason(campaign, seal, key)
-    known = campaign or (seal.campaign if seal else new_id())
+    campaign_id = campaign or (seal.campaign if seal else new_id())
     if not campaign:
         if seal is None:  # before the database, so that a crash in between leaves a campaign that can be served
-            write_seal(folder, signed(Seal(known, *Link(), store.clock(), ""), key))
-        store.do(lambda ledger, now: identify(ledger, now, known))
+            write_seal(folder, signed(Seal(campaign_id, *Link(), store.clock(), ""), key))
+        store.do(lambda ledger, now: identify(ledger, now, campaign_id))
     if reason:
         before = None if seal is None else [seal.entry, seal.hash]
         store.do(lambda ledger, now: Change(audit=("studio", ACCEPTED, {"reason": reason, "sealed before": before})))
-    store.seal = lambda head, complete: write_seal(folder, signed(Seal(known, *head, store.clock(), "", complete), key))
+    store.seal = lambda head, complete: write_seal(
+        folder, signed(Seal(campaign_id, *head, store.clock(), "", complete), key)
+    )
     store.renew_seal()
     return (
-        (f"{reason}: the record was sealed anew, at entry {store.ledger.link.id} of the audit log",) if reason else ()
+        (f"{reason}: the record was sealed again, at entry {store.ledger.link.id} of the audit log",) if reason else ()
     )
 
 
@@ -102,7 +104,7 @@ def _added_problem(ledger: Ledger) -> str:
 
 
 def _reason(campaign: str, seal: Seal | None, key: bytes) -> str:
-    """Return why a record that fits is sealed anew all the same; empty if it is not."""
+    """Return why a record that fits is sealed again all the same; empty if it is not."""
     if seal is None:
         return f"there was no {FILE} in the folder" if campaign else ""
     return "the campaign's key was replaced" if is_other_key(seal, key) else ""

@@ -1,4 +1,4 @@
-"""Erasing a person from a record: it is written anew without their identity, and says so.
+"""Erasing a person from a record: it is written again without their identity, and says so.
 
 Rows of a record are never changed, and names are in several of them, so a new database is written: the name becomes a
 pseudonym such as judge-7 wherever names and free texts are (a person may be called "work", and then the uses "work"
@@ -47,16 +47,16 @@ class Erased(NamedTuple):
 def find_person(connection: Connection, name: str, comments: bool = False) -> Erased:
     """Return whom a name or an id on a crowd platform identifies."""
     people = connection.execute(select(schema.people)).mappings().all()
-    wanted = name.strip().casefold()
+    key = name.strip().casefold()
     names = ((row, (row["name"].casefold(), (row["outside"] or row["name"]).casefold())) for row in people)
-    row = next((row for row, texts in names if wanted in texts), None)
+    row = next((row for row, texts in names if key in texts), None)
     if row is None:
         raise InputError(f"there is nobody with the name {quote(name)}: the desk lists all people")
     pseudonym = f"{row['role']}-{row['id']}"
     while pseudonym.casefold() in {other["name"].casefold() for other in people if other["id"] != row["id"]}:
         pseudonym += "-erased"
-    own = select(schema.assignments.c.id).where(schema.assignments.c.person == row["id"])
-    sets = connection.scalars(select(schema.sets.c.id).where(schema.sets.c.assignment.in_(own)))
+    assignments = select(schema.assignments.c.id).where(schema.assignments.c.person == row["id"])
+    sets = connection.scalars(select(schema.sets.c.id).where(schema.sets.c.assignment.in_(assignments)))
     accepted = select(schema.acceptances.c.invitation).where(schema.acceptances.c.person == row["id"])
     invitations = frozenset(connection.scalars(accepted))
     texts = {row["name"].casefold(), (row["outside"] or row["name"]).casefold()}
@@ -99,8 +99,8 @@ def _without(erased: Erased, table: Table, row: Row) -> Row:
     if row.get("person") == erased.person:
         clean |= {name: _nothing(table, name, row) for name in SECRET & row.keys() if row[name] is not None}
     if erased.comments and table.name in COMMENTED:
-        own = row["set"] in erased.sets if table is schema.answers else row["person"] == erased.person
-        clean |= {"comment": ""} if own else {}
+        by_person = row["set"] in erased.sets if table is schema.answers else row["person"] == erased.person
+        clean |= {"comment": ""} if by_person else {}
     return clean
 
 
@@ -148,8 +148,8 @@ def _vouching(target: Connection, detail: Mapping[str, Any]) -> Mapping[str, Any
     if not isinstance(detail.get("judgments"), str):
         return detail
     if "first" in detail:
-        own: ColumnElement[bool] = columns.id.between(detail["first"], detail["first"] + detail["taken"] - 1)
+        condition: ColumnElement[bool] = columns.id.between(detail["first"], detail["first"] + detail["taken"] - 1)
     else:
-        own = columns.assignment == detail.get("assignment")
-    rows = target.execute(select(schema.judgments).where(own).order_by(columns.id)).mappings()
+        condition = columns.assignment == detail.get("assignment")
+    rows = target.execute(select(schema.judgments).where(condition).order_by(columns.id)).mappings()
     return {**detail, "judgments": judgments_hash(dict(row) for row in rows)}

@@ -465,8 +465,8 @@ class Ledger:
     def _session(self, row: Mapping[str, Any]) -> None:
         """Add a session, and forget those of the person that are over."""
         person, at, epoch = self.people[row["person"]], row["at"], row["epoch"]
-        kept = {n: old for n, old in person.sessions.items() if old["expires"] > at and old["epoch"] >= epoch}
-        person.sessions = {**kept, row["nonce"]: row}  # a new one, because pages read it meanwhile
+        valid = {n: old for n, old in person.sessions.items() if old["expires"] > at and old["epoch"] >= epoch}
+        person.sessions = {**valid, row["nonce"]: row}  # a new one, because pages read it meanwhile
 
     def _ending(self, row: Mapping[str, Any]) -> None:
         """End one session of a person, or all of them."""

@@ -28,7 +28,7 @@ REWRITTEN = "record rewritten"  # the first entry of a record from which a perso
 STOPPED = "after the studio had stopped"
 SHORTEST = 12  # digits of a head that was noted down
 RESEAL = "if you want to continue with this record, run `adjudge campaign reseal`, which the audit log notes"
-REPLACED = "if the key was replaced on purpose, start the studio once, which seals the record anew and notes it"
+REPLACED = "if the key was replaced on purpose, start the studio once, which seals the record again and notes it"
 PUT_BACK = "put the right database back, or restore a backup with `adjudge campaign restore`"
 
 
@@ -178,7 +178,7 @@ def _present_head_problem(connection: Connection, seal: Seal) -> str:
 
 
 def _was_rewritten(connection: Connection, prefix: str) -> bool:
-    """Return whether a record says that it continues another one, which had this head when it was written anew."""
+    """Return whether a record says that it continues another one, which had this head when it was written again."""
     columns = schema.audit.c
     details = connection.scalars(select(columns.detail).where(columns.what == REWRITTEN))
     return any(str(json.loads(detail).get("head", "")).startswith(prefix) for detail in details)
@@ -193,7 +193,7 @@ def compare_head(connection: Connection, noted: str) -> tuple[bool, str]:
     entry = connection.scalar(select(columns.id).where(columns.hash.startswith(prefix)))
     if entry is None and _was_rewritten(connection, prefix):
         return False, (
-            "the record says that it ended with the head that was noted down when it was written anew to erase a "
+            "the record says that it ended with the head that was noted down when it was written again to erase a "
             "person. The head cannot show that the rest is unchanged: ask who was erased, and note the new head down"
         )
     if entry is None:

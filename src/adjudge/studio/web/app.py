@@ -234,8 +234,8 @@ def note_fault(request: Request, error: Exception, response: Response) -> Respon
     campaign = root_of(request).rpartition("/")[2]
     event = {"request_id": request_id, **({"campaign": campaign} if campaign else {})}
     LOG.exception("%s %s failed", request.method, route_template(request.scope), exc_info=error, extra={"event": event})
-    own = {"Content-Security-Policy": page_policy(), "Cache-Control": "no-store", "X-Request-ID": request_id}
-    response.headers.update({**COMMON_HEADERS, **own})
+    headers = {"Content-Security-Policy": page_policy(), "Cache-Control": "no-store", "X-Request-ID": request_id}
+    response.headers.update({**COMMON_HEADERS, **headers})
     return response
 
 

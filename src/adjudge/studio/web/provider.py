@@ -53,10 +53,12 @@ class Provider:
         """Return where to send somebody who wants to sign in; the provider sends them back to ``redirect_uri``."""
         try:
             await self._description()
-            begun = await self._client.create_authorization_url(redirect_uri)
+            authorization = await self._client.create_authorization_url(redirect_uri)
         except Exception as error:
             raise _failed(error) from error
-        return Departure(begun["url"], begun["state"], begun["nonce"], begun["code_verifier"])
+        return Departure(
+            authorization["url"], authorization["state"], authorization["nonce"], authorization["code_verifier"]
+        )
 
     async def arrive(self, request: Request, departure: Departure, redirect_uri: str) -> Identity:
         """Return who came back, or refuse: a wrong state, nonce, issuer, audience, signature or time is nobody."""

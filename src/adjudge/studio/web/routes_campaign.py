@@ -397,10 +397,10 @@ async def use_files(request: Request) -> Response:
 async def revision(request: Request, number: Number) -> Response:
     """Show one revision: its difference from the one before, or from the present file."""
     caller, studio = require_caller(request, "desk"), studio_of(request)
-    found = await studio.read(read_revision, number)
-    if found is None:
+    stored = await studio.read(read_revision, number)
+    if stored is None:
         raise Refused(404, "revision", "There is no such revision.")
-    entry, content = found
+    entry, content = stored
     before = await studio.read(content_before, entry)
     lines = line_differences(entry.file, text_of(before), text_of(content)) if before is not None else []
     values = {"revision": entry, "lines": lines, "first": before is None, "kept": content is not None}
@@ -413,10 +413,10 @@ async def restore(request: Request, number: Number) -> Response:
     """Restore the content that a file had; that is a new revision."""
     caller, form = await _read_form(request)
     studio = studio_of(request)
-    found = await studio.read(read_revision, number)
-    if found is None or found[1] is None:
+    stored = await studio.read(read_revision, number)
+    if stored is None or stored[1] is None:
         raise Refused(404, "revision", "There is no such revision, or its content is not kept.")
-    edit = Edit({found[0].file: found[1]}, _base(form, found[0].file), "restored")
+    edit = Edit({stored[0].file: stored[1]}, _base(form, stored[0].file), "restored")
 
     async def again(problems: Sequence[str]) -> Response:
         return _campaign_page(request, caller, "campaign_problems.html", "Not restored", problems=problems)

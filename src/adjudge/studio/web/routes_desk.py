@@ -209,8 +209,8 @@ async def gold(request: Request, page: Page = 1, contests: Page = 1) -> Response
     """Show the gold labels that judges contest or fail, and the error rates of the gate."""
     caller, studio = require_caller(request, "desk"), studio_of(request)
     table = await _kept_table(request, "gold", pages.gold_table, studio.ledger)
-    shown = (studio.ledger, table, request.query_params, (contests, page))
-    values = await studio.read(pages.gold_page, *shown)
+    arguments = (studio.ledger, table, request.query_params, (contests, page))
+    values = await studio.read(pages.gold_page, *arguments)
     gates = await studio.kept.value("gates", studio.edits, studio.now(), partial(_gates, studio.campaign))
     return desk_page(request, caller, "desk_gold.html", "Gold", gates=gates, **values)
 
@@ -251,8 +251,8 @@ async def items_file(request: Request) -> Response:
     require_caller(request, "desk")
     studio = studio_of(request)
     table = await _kept_table(request, "items", item_table, studio.ledger, LEAST_SECONDS)
-    wanted, sort = read_filter(request.query_params), request.query_params.get("sort", "")
-    ids = await studio.read(choose_items, table, wanted, studio.ledger, sort)
+    item_filter, sort = read_filter(request.query_params), request.query_params.get("sort", "")
+    ids = await studio.read(choose_items, table, item_filter, studio.ledger, sort)
     headers = {"Content-Disposition": 'attachment; filename="items.csv"'}
     return StreamingResponse(items_csv(table, ids, studio.ledger), media_type="text/csv", headers=headers)
 

@@ -122,8 +122,8 @@ async def save_answers(request: Request, body: SetAnswers) -> dict[str, Any]:
         current = ledger.set_of[body.set]
         left = views.seconds_left(ledger, now, ledger.assignments[current.assignment])
         missing = commands.missing_seconds(ledger, now, current, current.answers)
-        found = commands.problem_rows(problems(current.answers))
-        return {"saved": saved, "problems": found, "seconds_left": left, "missing": missing}
+        rows = commands.problem_rows(problems(current.answers))
+        return {"saved": saved, "problems": rows, "seconds_left": left, "missing": missing}
 
     response: dict[str, Any] = await studio_of(request).do(
         commands.save_answers, require_judge(request).person.id, body.set, body.rows(), then=view
@@ -155,14 +155,14 @@ async def finish(request: Request, body: FinishedSet) -> Any:
 
 def _incompatible(ledger: Ledger, now: float, token: str, wrong: Sequence[Problem]) -> dict[str, Any]:
     """Return why a set cannot be finished yet; if too little time was spent, with the missing seconds of documents."""
-    found = {"problems": commands.problem_rows(wrong)}
+    detail = {"problems": commands.problem_rows(wrong)}
     if wrong[0].kind != "brief":
-        return {"error": "The answers do not fit together yet.", "code": "incompatible", **found}
+        return {"error": "The answers do not fit together yet.", "code": "incompatible", **detail}
     current = ledger.set_of[token]
     missing = commands.missing_seconds(ledger, now, current, current.answers)
     least = ledger.settings_at(ledger.assignments[current.assignment].at).gate.seconds
     error = f"Every document needs at least {least:g} s of active time."
-    return {"error": error, "code": "brief", **found, "missing": missing}
+    return {"error": error, "code": "brief", **detail, "missing": missing}
 
 
 @router.get("/api/review/{token}")

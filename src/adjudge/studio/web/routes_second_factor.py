@@ -37,14 +37,14 @@ async def sign_in_code(request: Request, step: Text = "", code: Text = "") -> Re
     person = _person_of_step(request, step)
     if person is None:
         return RedirectResponse("/sign-in", 303)
-    known = known_browser(request, person)
-    buckets = code_buckets(str(person.id), known)
+    browser = known_browser(request, person)
+    buckets = code_buckets(str(person.id), browser)
     begin_attempt(request, buckets)
     try:
         await studio.do(second_factor.use_code, studio.signer, person.id, code, studio.clock_drift())
     except Refused as error:
         return code_page(request, person, step, translate(request, error))
-    password_buckets = sign_in_buckets(client_address(request), name_key(person.name), known)
+    password_buckets = sign_in_buckets(client_address(request), name_key(person.name), browser)
     end_attempt(request, [*buckets, *password_buckets])
     return await start_session(request, person)
 

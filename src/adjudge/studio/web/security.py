@@ -32,7 +32,7 @@ from adjudge.studio.work.sessions import is_over
 
 MOST_BYTES = 1_000_000  # of a request body
 UNKNOWN_BYTES = 16_384  # the same, of somebody who is not signed in and has no API token
-CHANGE_BYTES = 1_000  # that a change counts besides its body: rows that the studio adds to it
+CHANGE_BYTES = 1_000  # that a change counts in addition to its body: rows that the studio adds to it
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")  # these change nothing
 CACHEABLE = ("/static/", "/documents/")  # what a browser may cache; any other page may be personal
 FRAMED = "/crowd/mturk"  # the page that a platform shows in a frame
@@ -60,7 +60,7 @@ def page_policy(framed_by: Iterable[str] = (), sent_to: Iterable[str] = ()) -> s
     framed_by
         The origins that may show the page in a frame; by default none.
     sent_to
-        The origins that its forms may be sent to, besides our own.
+        The origins that its forms may be sent to, in addition to our own.
 
     Examples
     --------

@@ -205,8 +205,8 @@ class SiteApp:
     def _signed_in(self, visit: Visit | None) -> list[tuple[str, Caller]]:
         """Return who a visitor is at each campaign where their session is not over."""
         sessions = {} if visit is None else visit.sessions
-        found = [(name, session_caller(self.campaigns[name].studio, text)) for name, text in sessions.items()]
-        return [(name, caller) for name, caller in found if caller is not None]
+        callers = [(name, session_caller(self.campaigns[name].studio, text)) for name, text in sessions.items()]
+        return [(name, caller) for name, caller in callers if caller is not None]
 
     def _is_admitted(self, name: str, caller: Caller) -> bool:
         """Return whether a campaign admits a session, by its own rules: it may require a second factor, for example."""
@@ -328,14 +328,14 @@ async def front(request: Request, done: str = "", find: Find = "") -> Response:
     if visit is None or not (callers or asking):
         return front_page(request, "sign_in.html", title=texts_of(request)["campaigns"])
     leads = {name for name, caller in callers.items() if caller.person.role == "lead"}
-    shown = await asyncio.to_thread(_overviews, site, callers)
+    overviews = await asyncio.to_thread(_overviews, site, callers)
     led = [(name, site.campaigns[name].studio) for name in sorted(leads)]
     by_name = await asyncio.to_thread(roles, led, find)
     return front_page(
         request,
         "site.html",
         title=texts_of(request)["campaigns"],
-        campaigns=shown,
+        campaigns=overviews,
         asking=[(name, _title(site, name)) for name in asking],
         leads=leads,
         find=find,
@@ -560,8 +560,8 @@ async def join(request: Request, csrf: Text = "", campaign: Text = "", invitatio
     """Accept an invitation as a visitor who is signed in, with the password that they have at another campaign."""
     site = site_of(request)
     visit, served = site.visit(request), site.campaigns.get(campaign.removeprefix(root_of_campaign("")))
-    known = [caller.person for caller in site.callers(visit).values() if visit and same_name(caller.person, visit)]
-    if visit is None or not known:
+    accounts = [caller.person for caller in site.callers(visit).values() if visit and same_name(caller.person, visit)]
+    if visit is None or not accounts:
         raise Refused(401, "sign in", "Please sign in again.")
     _check_csrf(visit, csrf)
     if served is None:
@@ -571,8 +571,8 @@ async def join(request: Request, csrf: Text = "", campaign: Text = "", invitatio
     offered = open_invitation(studio.ledger, studio.now(), number)
     if offered["role"] not in KNOWN_ROLES:
         raise Refused(403, "role", "A lead accepts the invitation with a name and a password of their own.")
-    await studio.do(join_campaign, number, known[0].name, known[0].password)
-    return await _enter(request, visit, served, known[0].name)
+    await studio.do(join_campaign, number, accounts[0].name, accounts[0].password)
+    return await _enter(request, visit, served, accounts[0].name)
 
 
 def same_name(person: Person, visit: Visit) -> bool:

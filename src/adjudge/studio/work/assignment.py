@@ -208,7 +208,7 @@ def _drawable_sets(
             sorted((float(items.shown[id_] + rng.random()), id_) for id_ in ids if not is_barred(id_))
             for ids in items.gold[topic]
         ]
-        sums = [list(accumulate((shown for shown, _ in part), initial=0.0)) for part in ranked]
+        sums = [list(accumulate((times for times, _ in part), initial=0.0)) for part in ranked]
         needs = {grades: [grades.count(grade) for grade in range(len(ranked))] for grades in costs}
         scores = [
             (costs[grades] + sum(part[n] for part, n in zip(sums, need, strict=True)) / len(grades), need)

@@ -129,8 +129,8 @@ def _copied_answers(ledger: Ledger, now: float, before: Assignment) -> Rows:
                 continue
             id_ = ledger.next_id(schema.answers, len(rows) + 1)
             row = {"id": id_, "at": now, "set": set_, "key": f"continued {slot}", "slot": slot, "rank": answer.rank}
-            told = {"relevance": answer.relevance, "told": int(answer.decided)}
-            rows.append((schema.answers, {**row, **told, "seconds": answer.seconds, "comment": answer.comment}))
+            decision = {"relevance": answer.relevance, "told": int(answer.decided)}
+            rows.append((schema.answers, {**row, **decision, "seconds": answer.seconds, "comment": answer.comment}))
     return rows
 
 

@@ -52,11 +52,11 @@ def come_in(
 def free_name(ledger: Ledger, name: str) -> str:
     """Return a name that nobody has: the one that is wanted, if need be with a number."""
     try:
-        wanted = clean_name(name[: LONGEST_NAME - 6])
+        cleaned = clean_name(name[: LONGEST_NAME - 6])
     except Refused:
-        wanted = "person"
-    number, free = 1, wanted
+        cleaned = "person"
+    number, free = 1, cleaned
     while free.casefold() in ledger.named:
         number += 1
-        free = f"{wanted} {number}"
+        free = f"{cleaned} {number}"
     return free

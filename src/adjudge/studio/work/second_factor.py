@@ -56,7 +56,7 @@ def set_factor(
         raise _wrong_code()
     number = ledger.next_id(schema.factors)
     factor = {"id": number, "at": now, "person": person, "salt": salt, "by": person}
-    hashes = [recovery_hash(signer, one) for one in recovery]
+    hashes = [recovery_hash(signer, recovery_code) for recovery_code in recovery]
     rows = [
         (schema.factors, factor),
         *((schema.recovery_codes, {"hash": each, "factor": number}) for each in hashes),
