@@ -51,7 +51,7 @@ from studies.benchmarks.claim import DATA, Claim, say
 MODEL = "dawid-skene"
 SIZES = ((400, 30, 5), (300, 20, 10), (300, 30, 15))  # items, judges, judgments per item
 EFFECTS = (0.0, 0.6, 1.0, 1.7)
-CROWDS = 6  # per row
+CROWDS = 16  # per row
 FRESH = 40_000  # the first seed; smaller ones were used to choose the method
 SPARSE = 12  # crowds per row with few judgments
 SAMPLED_CROWDS = 3  # one of each size

@@ -8,6 +8,7 @@ that open connections that ask for nothing keep nobody out.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import resource
 from collections.abc import Callable
@@ -190,6 +191,7 @@ def most_connections() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < limit:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-        soft = limit
+        with contextlib.suppress(OSError, ValueError):  # some systems have a lower limit than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            soft = limit
     return MOST if soft == resource.RLIM_INFINITY else max(16, min(MOST, soft - OTHER_FILES))
