@@ -146,9 +146,7 @@ class CuttingProxy:
         self._ready.set()
         self._loop.run_forever()
         server.close()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0.1))
+        self._loop.run_until_complete(_end_tasks())
         self._loop.close()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -173,6 +171,16 @@ class CuttingProxy:
             if left[0] <= 0:
                 raise EOFError
         raise EOFError
+
+
+async def _end_tasks() -> None:
+    """Cancel all other tasks, those that they begin too, and let their connections close."""
+    this = asyncio.current_task()
+    while tasks := {task for task in asyncio.all_tasks() if task is not this}:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await asyncio.sleep(0.1)  # an aborted connection is closed by a later turn of the loop
 
 
 def proxy_cuts(folder: Path, answers: int = 150) -> dict[str, Any]:
