@@ -100,10 +100,10 @@ def data_chart(alt: Any, values: Sequence[Mapping[str, Any]]) -> Any:
     Examples
     --------
     >>> data_chart(load_altair()[0], [{"share": 0.123456}]).data.values
-    [{'share': 0.1235}]
+    ({'share': 0.1235},)
     """
     rounded = [{name: round(v, 4) if isinstance(v, float) else v for name, v in point.items()} for point in values]
-    return alt.Chart(alt.Data(values=rounded))
+    return alt.Chart(alt.Data(values=tuple(rounded)))  # Altair copies lists whenever it changes a chart
 
 
 def _text_colours() -> dict[str, str]:
