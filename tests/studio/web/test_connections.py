@@ -213,3 +213,21 @@ def test_half_open_connections_keep_nobody_out(tmp_path):
     assert result["faults"] == []
     assert result["during"] >= 20
     assert result["closed"] == 2_000
+
+
+def test_a_request_on_its_way_is_answered_while_the_studio_stops():
+    """A new connection gets one answer and is closed, also if it comes late; one without a request is closed soon."""
+
+    async def script(connections, port):
+        early, silent = await opened(port), await opened(port)
+        while len(connections.open) < 2:
+            await asyncio.sleep(0.01)
+        connections.stopping = True
+        for connection in list(connections.open):
+            connection.shutdown()
+        late = await opened(port)
+        answers = [await asked(stream) for stream in (early, late)]
+        rest = [await asyncio.wait_for(stream[0].read(), 5) for stream in (early, late, silent)]
+        return answers, rest
+
+    assert run(script) == ([200, 200], [b"0", b"0", b""])

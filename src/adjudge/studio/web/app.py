@@ -319,7 +319,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Finish the requests that have begun, and stop."""
-        self._studio.stopping = True
+        self._studio.stopping = self._connections.stopping = True
         notify_systemd("STOPPING=1")
         super().handle_exit(sig, frame)
 

@@ -21,6 +21,7 @@ from adjudge.studio.access import network_address
 HEADER_SECONDS, HEADER_BYTES = 10.0, 65_536  # that a client may take for the headers of a request
 BODY_SECONDS, BODY_RATE = 20.0, 2_000  # for a body, and one second more for so many bytes
 READ_SECONDS = 60.0  # without reading anything of a response
+LAST_SECONDS = 0.3  # in which a connection without a request may still send one when the studio stops
 KEEP_ALIVE = 75  # seconds between two requests; longer than a judge usually thinks
 MOST, MOST_FILES = 5_000, 8_192  # connections, and files that the process may open
 OTHER_FILES = 200  # the database, exports, log
@@ -42,6 +43,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         if not self.registry.admit(self):
             transport.abort()
+        elif self.registry.stopping:
+            self.shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -64,6 +67,8 @@ class Connection(HttpToolsProtocol):
         """Note that a body may follow."""
         super().on_headers_complete()
         self._wait_for("body")
+        if self.registry.stopping and self.cycle is not None:
+            self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         """Note that the request is complete."""
@@ -75,6 +80,13 @@ class Connection(HttpToolsProtocol):
         super().on_response_complete()
         if self.waits_for == "response" and self.cycle.response_complete:
             self._wait_for("next")
+
+    def shutdown(self) -> None:
+        """Close the connection after its request, or soon: the first request of a new one may be on its way."""
+        if self.cycle is None and not self.transport.is_closing():
+            self.loop.call_later(LAST_SECONDS, super().shutdown)
+        else:
+            super().shutdown()
 
     def _wait_for(self, part: str) -> None:
         """Note what the connection waits for from now on."""
@@ -109,6 +121,7 @@ class Connections:
 
     def __init__(self, is_trusted: Callable[[str], bool], most: int = MOST, per_address: int = PER_ADDRESS) -> None:
         self.is_trusted, self.most, self.per_address = is_trusted, most, per_address
+        self.stopping = False  # connections end after their request
         self.open: dict[Connection, None] = {}  # ordered, as a set is not
         self.by_address: dict[str, dict[Connection, None]] = {}
 
