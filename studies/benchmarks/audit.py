@@ -9,8 +9,7 @@ from the probabilities of the fit alone, "judges and runs" is `adjudge evaluate`
 labels from a fit with the audited labels as gold, "audit" is `adjudge evaluate --audit`, "without judges" the same with
 the ranks of runs alone, and "random" draws documents with equal probability and has no judges. Half-widths are means
 over MAP, nDCG@10 and P@10. The coverage of "judges", "judges and runs" and "audit" is from 30 repetitions, that of
-"without judges" and "random" from 6, and that of "refitted" from 2. Over 30
-repetitions, the standard error of a coverage over all measures is about .02.
+"without judges" and "random" from 6, and that of "refitted" from 2.
 """
 
 from __future__ import annotations
